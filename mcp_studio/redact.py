@@ -89,8 +89,12 @@ def _plain(name: str) -> str:
 
 _ENDINGS = tuple(
     "password passwd passphrase secret secrets token apikey accesskey privatekey secretkey signingkey encryptionkey "
-    "authkey credential credentials authorization cookie codeverifier clientassertion".split()
+    "authkey credential credentials authorization cookie codeverifier clientassertion secretword passcode pwd".split()
 )
+_REPEATED = re.compile(r"(?:confirm(?:ation)?|repeat|again|value|pem|\d+)$")
+"""What may follow such a name: `password_confirm`, `private_key_pem`."""
+_SHORT = re.compile(r"(?:^|[^A-Za-z])(?i:pw|otp)$|[a-z](?:Pw|Otp)$")
+"""Names that are too short to be the end of any word."""
 _HARMLESS = re.compile(
     r"(?:progress|page|next|prev(?:ious)?|continuation|cursor|sync|resumption|start|end|stop|bos|eos|pad|unk|mask)token$"
 )
@@ -98,8 +102,8 @@ _HARMLESS = re.compile(
 
 def is_secret_name(name: str) -> bool:
     """Whether a variable, header, key or field of this name usually holds a secret."""
-    plain = _plain(name)
-    return plain.endswith(_ENDINGS) and not _HARMLESS.search(plain)
+    plain = _REPEATED.sub("", _plain(name))
+    return (plain.endswith(_ENDINGS) or _SHORT.search(name) is not None) and not _HARMLESS.search(plain)
 
 
 def is_reference(text: str) -> bool:
@@ -111,6 +115,8 @@ def is_reference(text: str) -> bool:
 
 
 _MARK = MARK.encode()
+_PATIENCE = 0.05
+"""Seconds that the patterns of the settings may take for a name."""
 _REACH = 120
 """The most bytes between the beginning of a name and its anchor."""
 _BEHIND = 16
@@ -120,7 +126,7 @@ _ASSIGNS = (b"=", b"%3d", b"\\u003d")
 _ANCHOR = re.compile(
     # Each alternative begins with a letter, so that the engine looks for those. The sign after a name is part of the
     # anchor (`~`): otherwise each `word` of a text would be examined.
-    rb"k(?:(?:(?<!progresstok)en|ey)~|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion)~|w(?:or)?d~"
+    rb"k(?:(?:(?<!progresstok)en|ey)~|ia[0-9a-z]{16}|-[\w-]{16})|c(?:ret|redential|ookie|lient_?assertion|ode(?<=passcode))~|w(?:(?:or)?d|(?<=pw))~"
     rb"|z(?:ation~|a[\w-]{20})|b(?:earer |asic )|phrase~|verifier~|g(?:h[pousr]_|ithub_pat_|lpat-)"
     rb"|yj[\w-]{9}|/(?<=:/)/|-(?:----begin|(?<=xox[a-z]-))"
     # The engine sees `=` before it looks back at the name: most `=` have no such letter before them.
@@ -130,7 +136,7 @@ _ANCHOR = re.compile(
 )  # fmt: skip
 _NEAR = (
     # The same anchors with slightly wider patterns, for the engine of `matcher`.
-    r"(?:ken|key|cret|redential|ookie|lient_?assertion|wo?r?d|zation|phrase|verifier)[\w.-]*(?:\\*[\"'])?\s*"
+    r"(?:ken|key|cret|redential|ookie|lient_?assertion|wo?r?d|pw|passcode|zation|phrase|verifier)[\w.-]*(?:\\*[\"'])?\s*"
     r"(?:[:=]|%3d|\\u003d)|(?:code|key|sig|signature|auth|state|session|ticket|jwt|assertion)(?:=|%3d|\\u003d)"
     r"|kia[0-9a-z]{16}|k-[\w-]{16}|za[\w-]{20}|bearer |basic |gh[pousr]_|github_pat_|glpat-|yj[\w-]{9}|://"
     r"|-----begin|xox[a-z]-"
@@ -176,7 +182,7 @@ class Redactor:
     `names` are further header or key names, or regular expressions over them (`redact` in the settings).
 
     Raises:
-        re.error: one of `names` is not a regular expression.
+        regex.error: one of `names` is not a regular expression.
     """
 
     def __init__(self, names: Collection[str] = ()) -> None:
@@ -187,7 +193,11 @@ class Redactor:
         plain = [name for name in names if re.fullmatch(r"[\w.-]+", name)]
         patterns = [name.removeprefix("(?i)") for name in names if name not in plain]
         parts = [f"^{re.escape(name)}$" for name in plain] + [f"(?:{pattern})" for pattern in patterns]
-        self._names = re.compile("|".join(parts), re.IGNORECASE) if parts else None
+        self._names = None
+        if parts:
+            import regex
+
+            self._names = regex.compile("|".join(parts), regex.IGNORECASE)
         anchors = [_ANCHOR.pattern, *(re.escape(name.lower().encode()) for name in plain)]
         if patterns:  # patterns give no anchor, so the last letter of every name becomes one
             anchors.append(rb'\w(?=(?:\\*")?\s?[:=])')
@@ -214,7 +224,10 @@ class Redactor:
 
     def is_secret(self, name: str) -> bool:
         """Whether values of this header, key or variable are secret, by the name itself or by the settings."""
-        return is_secret_name(name) or bool(self._names and self._names.search(name))
+        try:
+            return is_secret_name(name) or bool(self._names and self._names.search(name, timeout=_PATIENCE))
+        except TimeoutError:  # rather a value too much than a secret too little
+            return True
 
     def bytes(self, data: bytes) -> bytes:
         """Replace secrets in bytes; JSON stays JSON, and bytes without secrets are returned as the same object."""

@@ -23,14 +23,16 @@ PLAIN = Redactor()
 @pytest.mark.parametrize(
     "name",
     "password PASSWORD db_password token accessToken refresh_token api_key x-api-key OPENAI_API_KEY client_secret "
-    "code_verifier Authorization Proxy-Authorization Cookie Set-Cookie privateKey".split(),
+    "code_verifier Authorization Proxy-Authorization Cookie Set-Cookie privateKey "
+    "pw db_pw userPw otp pwd passcode secret_word private_key_pem password_confirm password2".split(),
 )
 def test_names_that_hold_secrets(name: str) -> None:
     assert is_secret_name(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["progressToken", "nextPageToken", "key", "monkey", "tokens", "max_tokens", "passport", "author"]
+    "name",
+    ["progressToken", "nextPageToken", "key", "monkey", "tokens", "max_tokens", "passport", "author", "http", "robotp"],
 )
 def test_names_that_do_not(name: str) -> None:
     assert not is_secret_name(name)
@@ -74,6 +76,10 @@ def test_a_reference_to_a_secret_is_none() -> None:
         (
             "to=%2Fcb%3Fcode%3DSplxl1eZQ%26access_token%3Dabc",
             "to=%2Fcb%3Fcode%3D‹redacted›%26access_token%3D‹redacted›",
+        ),
+        (
+            'login {"pw":"abcdef12","my_passcode":"1234","pem":"x"}',
+            'login {"pw":"‹redacted›","my_passcode":"‹redacted›","pem":"x"}',
         ),
         ('{"token":"never closed', '{"token":"‹redacted›'),
     ],
@@ -164,6 +170,8 @@ def test_names_of_the_settings_are_secret_too() -> None:
     assert redactor.text('{"x-internal":"a","PIN":"1234","hush_hush":"b","pinned":"c"}') == (
         f'{{"x-internal":"{MARK}","PIN":"{MARK}","hush_hush":"{MARK}","pinned":"c"}}'
     )
+    slow, name = Redactor(["(a|aa)+$"]), "a" * 60 + "!"
+    assert slow.headers([(name, "b"), ("c", "d")]) == ((name, MARK), ("c", "d")), "rather too much than for minutes"
     assert redactor.headers([("X-Internal", "a"), ("X-Other", "b")]) == (("X-Internal", MARK), ("X-Other", "b"))
 
 

@@ -23,7 +23,7 @@ from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.lines import size_text
-from mcp_studio.redact import MARK, Redactor
+from mcp_studio.redact import MARK, Redactor, is_secret_name
 from mcp_studio.transport import http_client
 from mcp_studio.transport.base import HeaderList, Headers, HttpRequest, HttpResponse, Tap
 from mcp_studio.transport.http_errors import HttpUnreachable, network_failure, no_such_host
@@ -140,11 +140,6 @@ class Network:
 
 _SHOWN = 64 * 1024
 """The most characters of a body that are shown."""
-_SECRET = frozenset(
-    "access_token refresh_token id_token client_secret registration_access_token assertion client_assertion"
-    " subject_token code_verifier token device_secret".split()
-)
-"""Fields whose values are secret. `code` is missing because errors have one too: the sender of a code registers it."""
 _LONGEST = 64 * 1024
 """The most characters of a secret that the redactor learns; longer tokens are rejected."""
 _MANY = 16
@@ -199,7 +194,8 @@ def secrets_in(media_type: str, body: bytes) -> list[str]:
     """The values in a body that must not be shown: tokens, codes, client secrets."""
     values: dict[str, None] = {}
     for name, value in (_fields(media_type, body) or {}).items():
-        if name.lower() in _SECRET:
+        # Not `code`, because errors have one too: the sender of a code registers it.
+        if is_secret_name(name) or name.lower() == "assertion":
             values |= dict.fromkeys(_texts(value))
     return [one for one in values if len(one) <= _LONGEST][:_MANY]
 

@@ -176,11 +176,13 @@ def _wrong_client(client: GatewayClient) -> Flaws:
 
 
 def _patterns(trace: Table) -> list[str]:
+    import regex
+
     good: list[str] = []
     for number, pattern in enumerate(trace.take_texts("redact")):
         try:
-            re.compile(pattern)
+            regex.compile(pattern)
             good.append(pattern)
-        except re.error as problem:
+        except regex.error as problem:
             trace.problem(f"redact[{number}]", f"`{pattern}` is no regular expression: {problem}.")
     return good

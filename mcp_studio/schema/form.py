@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -116,10 +115,6 @@ def _conditions(schema: Schema) -> tuple[Schema, list[Condition]]:
     return ({**rest, "allOf": parts} if parts else rest), found
 
 
-_SECRET = (
-    r"(?i)passw(or)?d|passphrase|secret|credential|private_?key|api_?key|access_?key"
-    r"|(?<!page)(?<!next)(?<!page_)(?<!next_)token$"
-)
 _LONG = frozenset(("content", "contents", "body", "code", "script", "sql", "markdown", "html"))
 _EXAMPLES = 20
 _PATTERN = 40
@@ -153,11 +148,6 @@ def words(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def looks_secret(name: str) -> bool:
-    """Whether screens mask values of this name."""
-    return re.search(_SECRET, name) is not None or is_secret_name(name)
-
-
 def text(common: dict[str, Any], schema: Schema) -> Text:
     name: str = common["name"]
     low, high = count(schema, "minLength"), count(schema, "maxLength")
@@ -173,7 +163,7 @@ def text(common: dict[str, Any], schema: Schema) -> Text:
         pattern=pattern,
         min_length=low,
         max_length=high,
-        secret=form == "password" or schema.get("writeOnly") is True or looks_secret(name),
+        secret=form == "password" or schema.get("writeOnly") is True or is_secret_name(name),
         multiline=form in ("multiline", "textarea", "markdown")
         or isinstance(media, str)
         or (not form and name.lower() in _LONG and "pattern" not in schema and (high is None or high > 200)),
@@ -337,7 +327,7 @@ def list_field(builder: Builder, base: dict[str, Any], schema: Schema) -> List:
 
 def _with_name(field: Field, name: str, *, required: bool = False) -> Field:
     """The field with another name."""
-    secret = {"secret": True} if isinstance(field, Text) and looks_secret(name) else {}
+    secret = {"secret": True} if isinstance(field, Text) and is_secret_name(name) else {}
     return replace(field, name=name, required=required, **secret)
 
 
@@ -489,7 +479,7 @@ def prompt_fields(arguments: Json) -> Form:
             problems.append("An argument of the prompt has no name, or the name of another: it is left out.")
             continue
         fields[name] = Text(
-            **common(name, argument, argument.get("required") is True), schema=argument, secret=looks_secret(name)
+            **common(name, argument, argument.get("required") is True), schema=argument, secret=is_secret_name(name)
         )
     if arguments is not None and not isinstance(arguments, list):
         problems.append(f"The prompt's arguments are {noun(arguments)}, not a list.")
@@ -510,6 +500,6 @@ def template_fields(uri_template: str) -> Form:
             name,
             JsonField(name, required=required, hint="text, a list or a map", types=_EXPLODED)
             if variable.explode
-            else Text(**common(name, {}, required), secret=looks_secret(name)),
+            else Text(**common(name, {}, required), secret=is_secret_name(name)),
         )
     return Form(tuple(fields.values()))

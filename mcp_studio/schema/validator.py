@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from decimal import Context, Decimal, InvalidOperation, setcontext
 from itertools import islice
@@ -15,7 +16,7 @@ from typing import Any, BinaryIO
 
 from mcp_studio.jsontext import ExactFloat, Json
 from mcp_studio.schema import keywords as wording
-from mcp_studio.schema.patterns import to_python
+from mcp_studio.schema.patterns import Pattern, PatternError, TooSlow, to_python
 from mcp_studio.schema.place import pointer
 
 
@@ -30,6 +31,8 @@ MOST = 100
 """The most problems that are reported for one value."""
 _MESSAGE = 500
 _POINTER = 2_000
+_PATIENCE = 0.5
+"""Seconds that a search for a pattern may take."""
 _SAID = {
     "uniqueItems": wording.TWICE,
     "contains": "has no item, or not as many, of the kind that the schema asks for",
@@ -75,7 +78,7 @@ class Validator:
 
         if self.flaw:
             return [_unchecked(self.flaw)]
-        self._patterns.untranslatable.clear()
+        self._patterns.unusable.clear()
         found: list[Finding] = []
         try:
             for finding in islice(self._errors(value), MOST):
@@ -88,8 +91,8 @@ class Validator:
         except (re.error, regex.error, TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as problem:
             # A valid schema may still be more than the library can handle.
             found.append(_unchecked(f"the schema cannot be applied ({problem})"))
-        for pattern in sorted(self._patterns.untranslatable)[:5]:
-            found.append(_unchecked(f"the pattern {pattern} is none that Python can check"))
+        for pattern in sorted(self._patterns.unusable)[:5]:
+            found.append(_unchecked(f"the pattern {pattern} is none that Python can check in time"))
         return found
 
     def _errors(self, value: Json) -> Iterator[Finding]:
@@ -103,26 +106,27 @@ def _unchecked(why: str) -> Finding:
 
 
 class Patterns:
-    """Keywords with patterns, run by `regex`: it knows `\\p{L}`, and rarely takes as long as `re` on bad patterns."""
+    """Keywords with patterns: `regex` knows `\\p{L}`, and gives up a search that takes too long."""
 
     def __init__(self) -> None:
-        self.untranslatable: set[str] = set()
-        """Patterns that cannot be translated to Python."""
-        self._compiled: dict[str, Any] = {}
+        self.unusable: set[str] = set()
+        """Patterns that are none in Python, or too slow."""
+        self._compiled: dict[str, Pattern | None] = {}
 
     def finds(self, pattern: str, text: str) -> bool | None:
         """Whether a pattern of a schema matches in a text; None where the pattern cannot be used."""
-        import regex
-
         if pattern not in self._compiled:
             try:
-                self._compiled[pattern] = regex.compile(to_python(pattern))
-            except (regex.error, ValueError, RecursionError, OverflowError):
+                self._compiled[pattern] = Pattern(to_python(pattern))
+            except (PatternError, ValueError):
                 self._compiled[pattern] = None
-        if self._compiled[pattern] is None:
-            self.untranslatable.add(pattern)
-            return None
-        return self._compiled[pattern].search(text) is not None
+        try:
+            if (compiled := self._compiled[pattern]) is not None:
+                return compiled.find(text, time.thread_time() + _PATIENCE) is not None
+        except TooSlow:
+            self._compiled[pattern] = None
+        self.unusable.add(pattern)
+        return None
 
     def pattern(self, validator: Any, wanted: str, value: Any, schema: object) -> Iterator[Any]:
         from jsonschema.exceptions import ValidationError
