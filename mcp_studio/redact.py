@@ -14,13 +14,13 @@ from __future__ import annotations
 import binascii
 import re
 import threading
-from collections.abc import Collection, Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache, lru_cache
 from itertools import chain
 from json.encoder import encode_basestring, encode_basestring_ascii
 from urllib.parse import quote, quote_plus, unquote_plus
 
-from mcp_studio.jsontext import LARGE, SLICE, matcher
+from mcp_studio.jsontext import LARGE, SLICE
 
 MARK = "‹redacted›"
 """The text that replaces a secret."""
@@ -135,12 +135,22 @@ _ANCHOR = re.compile(
     .replace(b"~", rb"""(?=[\w.-]{0,80}+(?:(?:\\{0,80}+["'])?\s{0,20}+[:=]|%3[dD]|\\u003[dD]))""")
 )  # fmt: skip
 _NEAR = (
-    # The same anchors with slightly wider patterns, for the engine of `matcher`.
+    # The same anchors with slightly wider patterns, for the engine of `_near`.
     r"(?:ken|key|cret|redential|ookie|lient_?assertion|wo?r?d|pw|passcode|zation|phrase|verifier)[\w.-]*(?:\\*[\"'])?\s*"
     r"(?:[:=]|%3d|\\u003d)|(?:code|key|sig|signature|auth|state|session|ticket|jwt|assertion)(?:=|%3d|\\u003d)"
     r"|kia[0-9a-z]{16}|k-[\w-]{16}|za[\w-]{20}|bearer |basic |gh[pousr]_|github_pat_|glpat-|yj[\w-]{9}|://"
     r"|-----begin|xox[a-z]-"
 )
+
+
+@cache
+def _near() -> Callable[[str], bool]:
+    """Whether a text may have an anchor, by the engine of pydantic: a tenth of the time of `re`."""
+    from pydantic_core import SchemaValidator
+
+    return SchemaValidator({"type": "str", "pattern": _NEAR}).isinstance_python
+
+
 _TOKEN_REST = re.compile(rb"(?:(?!%26)[\w.~+/=%-]|\\{1,80}+(?:/|u00(?:2[bBdDeEfF]|3[dD])))*+")
 """The rest of a token, as it is or escaped in a URL or JSON."""
 _PARAMETER = re.compile(
@@ -310,7 +320,7 @@ class Redactor:
             # One slice at a time is lower-cased, so that large data is not copied as a whole.
             since = max(0, start - _BEHIND)
             low = data[since : start + SLICE + 2 * _REACH].lower()
-            if self._names is None and len(data) > LARGE and not matcher(_NEAR)(low.decode("latin-1")):
+            if self._names is None and len(data) > LARGE and not _near()(low.decode("latin-1")):
                 continue
             for found in self._anchor.finditer(low, start - since):
                 if since + found.end() <= done:
