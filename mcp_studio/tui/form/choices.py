@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
-from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from mcp_studio.record import record
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Object, Text, Union
 from mcp_studio.schema.place import Path
@@ -33,18 +31,10 @@ Target = int | Literal["value", "fold", "add", "remove", "up", "down", "menu"]
 _STEPS = {"space": 1, "enter": 1, "right": 1, "left": -1}
 
 
-@record(frozen=True)
-class Offer:
-    """One answer of a server (server/utilities/completion)."""
-
-    values: Sequence[str] = field(default=())
-    """Foreign text, unchanged."""
-    count: str = ""
-    """`20 of 120`, if the server has more values than these."""
-
-
-Complete = Callable[[str, str], Awaitable[Offer]]
-"""Asks the server for values, given a field's name and the typed text; it never raises."""
+Complete = Callable[[str, str], Awaitable[tuple[Sequence[str], str]]]
+"""Asks the server for values, given a field's name and the typed text; it never raises. It returns foreign text, and
+`20 of 120` if the server has more values than these (server/utilities/completion).
+"""
 
 
 class DropDown:
@@ -105,14 +95,14 @@ class DropDown:
         return range(self._top, min(self._top + self.HEIGHT, len(self.options)))
 
 
-def offered(offer: Offer, text: str) -> DropDown | None:
+def offered(values: Sequence[str], count: str, text: str) -> DropDown | None:
     """The list of a server's values for a text; None if no other value can be shown unchanged."""
-    usable = [value for value in offer.values if safe(value) == value]
-    left_out = len(offer.values) - len(usable)
+    usable = [value for value in values if safe(value) == value]
+    left_out = len(values) - len(usable)
     labels = [value for value in usable if value != text]
     if not labels:
         return None
-    parts = [offer.count, f"{left_out} unsafe left out" if left_out else "", "↓ and enter take one"]
+    parts = [count, f"{left_out} unsafe left out" if left_out else "", "↓ and enter take one"]
     return DropDown(labels, note=" · ".join(filter(None, parts)))
 
 
@@ -250,9 +240,9 @@ class Completions:
 
     async def _ask(self, source: Complete, row: Row, text: str, pause: float) -> None:
         await asyncio.sleep(pause)
-        offer, form = await source(row.field.name, text), self._form
+        (values, count), form = await source(row.field.name, text), self._form
         if form.row is not None and form.row.key == row.key and self._overlay.text == text and form.has_focus_within:
-            form.chooser.drop_down = offered(offer, text)
+            form.chooser.drop_down = offered(values, count, text)
             if not pause and form.chooser.drop_down is None:
                 form.refuse("The server offers nothing here.")
             form.show_current()

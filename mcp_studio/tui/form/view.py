@@ -151,7 +151,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         Raises:
             NoPlace: the value has no such place any more.
         """
-        self.model.history.pause()
+        self.model.pause()
         self.model.put(path, value) if text is None else self.model.type(self.model.row_of(path), text)
         self.go_to(path)
 
@@ -341,7 +341,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._refusal = ""
         self.chooser.drop_down = None
         self.workers.cancel_group(self, "completions")
-        self.model.history.pause()
+        self.model.pause()
 
     def open_editor(self) -> None:
         self._find()
