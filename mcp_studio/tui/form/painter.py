@@ -74,8 +74,8 @@ class Drawn:
 
     def target(self, line: int, x: int) -> Target | None:
         """The target at a cell; a target that was added later lies above."""
-        hits = (target for at, start, end, target in reversed(self.spots) if at == line and start <= x < end)
-        return next(hits, None)
+        hits = [spot for spot in self.spots if spot[0] == line and spot[1] <= x < spot[2]]
+        return hits[-1][3] if hits else None
 
 
 class Painter:
