@@ -144,7 +144,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("toggle_item", "Connect or disconnect", "servers", show=True, also="start stop enable", short="On/off"),
     Action("repeat", "Reconnect", "servers", also="restart retry"),
     Action("find", "Filter the servers", "servers"),
-    Action("sort", "Sort the servers by state, or as they are configured", "servers", also="order failed first"),
     Action("copy", "Copy the server's name", "servers"),
     Action("add", "Add a server", "servers", also="new"),
     Action("edit", "Edit the server", "servers", also="change configure"),
