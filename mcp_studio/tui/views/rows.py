@@ -40,6 +40,7 @@ Piece = tuple[str, str | Style]
 Line = Sequence[Piece]
 """Pieces from left to right."""
 
+_LOOKS = "plain cursor empty dim match strong accent ok warn bad read write destructive in out"
 _SHORT = 12
 """The width in cells below which a name is cut at its end instead of in its middle."""
 _MOST = 16_000_000
@@ -220,10 +221,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
 
     ALLOW_SELECT = False
     BINDINGS = bindings("list")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "view--cursor", "view--empty", "view--dim", "view--match", "view--strong", "view--accent", "view--ok",
-        "view--warn", "view--bad", "view--read", "view--write", "view--destructive", "view--in", "view--out",
-    }  # fmt: skip
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"view--{look}" for look in _LOOKS.split()}
 
     virtual_size = Reactive(Size(0, 0))
     """Unlike Textual's, a change of it does not lay out the whole screen."""
@@ -234,8 +232,6 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         """`empty` is shown dimmed while there are no rows."""
         super().__init__(id=id)
         self.set_reactive(RowsView.empty, empty)
-        self._looks: dict[tuple[str, bool], Style] = {}
-        """Styles by look and cursor. Textual takes 0.1 ms to make one: too long for every piece of every row."""
 
     # What a subclass overrides
 
@@ -307,9 +303,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         """The Rich style of a component class in the present theme; `name` lacks the `view--`, "" is plain."""
         if isinstance(name, Style):
             return name
-        if (found := self._looks.get((name, on_cursor))) is not None:
-            return found
-        style = self.get_component_rich_style("view--cursor") if on_cursor else self.rich_style
+        style = self.get_component_rich_style("view--cursor" if on_cursor else "view--plain")
         if name:
             full_name = name if "--" in name else f"view--{name}"
             own = self.get_component_rich_style(full_name, partial=True)
@@ -318,13 +312,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
                 whole = self.get_component_rich_style(full_name)
                 style += Style(color=whole.color, bgcolor=whole.bgcolor if own.bgcolor and not on_cursor else None)
             style += own.without_color
-        self._looks[name, on_cursor] = style
         return style
-
-    def notify_style_update(self) -> None:
-        """Drop the cached styles after a change of theme, focus or classes."""
-        super().notify_style_update()
-        self._looks.clear()
 
     # Drawing
 
