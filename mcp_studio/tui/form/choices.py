@@ -64,7 +64,6 @@ class DropDown:
         self._lowest = 0 if marked else -1
         """-1 means that the cursor is still in the text above the list."""
         self.at = next((index for index, option in enumerate(self._all) if option in marked), self._lowest)
-        self._top = 0
 
     def label(self, option: int) -> str:
         return "not sent" if option == NOTHING else self.labels[option]
@@ -87,12 +86,12 @@ class DropDown:
         self.words, wanted = words, words.casefold()
         fitting = [option for option in self._all if option >= 0 and wanted in self.label(option).casefold()]
         self.options = fitting if words else self._all
-        self.at = self._top = 0
+        self.at = 0
 
     def window(self) -> range:
         """The part of the list that is on screen, around the cursor."""
-        self._top = max(self.at - self.HEIGHT + 1, min(self._top, self.at), 0)
-        return range(self._top, min(self._top + self.HEIGHT, len(self.options)))
+        top = max(0, min(self.at - self.HEIGHT // 2, len(self.options) - self.HEIGHT))
+        return range(top, min(top + self.HEIGHT, len(self.options)))
 
 
 def offered(values: Sequence[str], count: str, text: str) -> DropDown | None:
