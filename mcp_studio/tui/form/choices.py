@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Object, Text, Union
+from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Text, Union
 from mcp_studio.schema.place import Path
 from mcp_studio.tui.form.editors import Overlay
 from mcp_studio.tui.form.model import FormModel
@@ -285,8 +285,6 @@ class Items:
             field = self._form.model.settle(row.path, row.given, self._form.model.get(row.path))
             if isinstance(field, (List, Map)) and (row.fold is not None or row.kind == "add"):
                 return row.path, field
-            if row.kind == "add" and isinstance(field, Object) and field.rest is not None:
-                return row.path, field.rest
             if row.kind in ("item", "entry") and isinstance(row.parent, (List, Map)):
                 return row.path[:-1], row.parent
         return None
