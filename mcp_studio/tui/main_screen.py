@@ -306,10 +306,6 @@ class MainScreen(Screen[None]):
             self.servers.go_to(self.result.call.ref.server)
             self.servers.action_exit_report()
 
-    def on_trace_pane_entry_requested(self, event: TracePane.EntryRequested) -> None:
-        if self.show_entry(event.ref) is not None:
-            self.go_to(self.catalog)
-
     def on_trace_pane_fill_requested(self, event: TracePane.FillRequested) -> None:
         if (entry := self.show_entry(event.ref)) is not None:
             self.call.fill(event.value, entry)

@@ -16,7 +16,6 @@ from mcp_studio.jsontext import Json, loads
 from mcp_studio.safetext import is_live
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.schema.form import build
-from mcp_studio.tui.form.choices import Offer
 from mcp_studio.tui.form.editors import LineEditor
 from tests.studio_support import stdio
 from tests.support import python_server, wait_until
@@ -335,9 +334,9 @@ async def test_completions_of_the_server_open_below_the_field_and_the_keys_take_
     asked: list[tuple[str, str]] = []
     offers: dict[str, list[str]] = {"city": ["berlin", "be\x1b[2Jst", "bern", *(f"b{n:03}" for n in range(30))]}
 
-    async def complete(name: str, text: str) -> Offer:
+    async def complete(name: str, text: str) -> tuple[list[str], str]:
         asked.append((name, text))
-        return Offer(offers.get(name, []), "3 of 120")
+        return offers.get(name, []), "3 of 120"
 
     async with hosted(thing(city=TEXT, other=TEXT), complete=complete) as host:
         await host.press("b")

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
-from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from mcp_studio.record import record
 from mcp_studio.safetext import safe
-from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Object, Text, Union
+from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Text, Union
 from mcp_studio.schema.place import Path
 from mcp_studio.tui.form.editors import Overlay
 from mcp_studio.tui.form.model import FormModel
@@ -33,18 +31,10 @@ Target = int | Literal["value", "fold", "add", "remove", "up", "down", "menu"]
 _STEPS = {"space": 1, "enter": 1, "right": 1, "left": -1}
 
 
-@record(frozen=True)
-class Offer:
-    """One answer of a server (server/utilities/completion)."""
-
-    values: Sequence[str] = field(default=())
-    """Foreign text, unchanged."""
-    count: str = ""
-    """`20 of 120`, if the server has more values than these."""
-
-
-Complete = Callable[[str, str], Awaitable[Offer]]
-"""Asks the server for values, given a field's name and the typed text; it never raises."""
+Complete = Callable[[str, str], Awaitable[tuple[Sequence[str], str]]]
+"""Asks the server for values, given a field's name and the typed text; it never raises. It returns foreign text, and
+`20 of 120` if the server has more values than these (server/utilities/completion).
+"""
 
 
 class DropDown:
@@ -74,7 +64,6 @@ class DropDown:
         self._lowest = 0 if marked else -1
         """-1 means that the cursor is still in the text above the list."""
         self.at = next((index for index, option in enumerate(self._all) if option in marked), self._lowest)
-        self._top = 0
 
     def label(self, option: int) -> str:
         return "not sent" if option == NOTHING else self.labels[option]
@@ -97,22 +86,22 @@ class DropDown:
         self.words, wanted = words, words.casefold()
         fitting = [option for option in self._all if option >= 0 and wanted in self.label(option).casefold()]
         self.options = fitting if words else self._all
-        self.at = self._top = 0
+        self.at = 0
 
     def window(self) -> range:
         """The part of the list that is on screen, around the cursor."""
-        self._top = max(self.at - self.HEIGHT + 1, min(self._top, self.at), 0)
-        return range(self._top, min(self._top + self.HEIGHT, len(self.options)))
+        top = max(0, min(self.at - self.HEIGHT // 2, len(self.options) - self.HEIGHT))
+        return range(top, min(top + self.HEIGHT, len(self.options)))
 
 
-def offered(offer: Offer, text: str) -> DropDown | None:
+def offered(values: Sequence[str], count: str, text: str) -> DropDown | None:
     """The list of a server's values for a text; None if no other value can be shown unchanged."""
-    usable = [value for value in offer.values if safe(value) == value]
-    left_out = len(offer.values) - len(usable)
+    usable = [value for value in values if safe(value) == value]
+    left_out = len(values) - len(usable)
     labels = [value for value in usable if value != text]
     if not labels:
         return None
-    parts = [offer.count, f"{left_out} unsafe left out" if left_out else "", "↓ and enter take one"]
+    parts = [count, f"{left_out} unsafe left out" if left_out else "", "↓ and enter take one"]
     return DropDown(labels, note=" · ".join(filter(None, parts)))
 
 
@@ -250,9 +239,9 @@ class Completions:
 
     async def _ask(self, source: Complete, row: Row, text: str, pause: float) -> None:
         await asyncio.sleep(pause)
-        offer, form = await source(row.field.name, text), self._form
+        (values, count), form = await source(row.field.name, text), self._form
         if form.row is not None and form.row.key == row.key and self._overlay.text == text and form.has_focus_within:
-            form.chooser.drop_down = offered(offer, text)
+            form.chooser.drop_down = offered(values, count, text)
             if not pause and form.chooser.drop_down is None:
                 form.refuse("The server offers nothing here.")
             form.show_current()
@@ -296,8 +285,6 @@ class Items:
             field = self._form.model.settle(row.path, row.given, self._form.model.get(row.path))
             if isinstance(field, (List, Map)) and (row.fold is not None or row.kind == "add"):
                 return row.path, field
-            if row.kind == "add" and isinstance(field, Object) and field.rest is not None:
-                return row.path, field.rest
             if row.kind in ("item", "entry") and isinstance(row.parent, (List, Map)):
                 return row.path[:-1], row.parent
         return None

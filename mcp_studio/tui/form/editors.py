@@ -71,13 +71,13 @@ class AreaEditor(TextArea):
     def __init__(
         self, text: str = "", *, numbers: bool = False, leaves: Callable[[str], bool] = lambda _: False
     ) -> None:
-        """`leaves` takes Tab, before the editor gets the keys typed after it."""
+        """`leaves` takes Tab and escape, before the editor gets the keys typed after it."""
         super().__init__(text, compact=True, show_line_numbers=numbers, highlight_cursor_line=False)
         self.cursor_blink = False
         self._leaves = leaves
 
     def on_key(self, event: Key) -> None:
-        take_key(self, event, lambda: event.key in ("tab", "shift+tab") and self._leaves(event.key))
+        take_key(self, event, lambda: event.key in ("tab", "shift+tab", "escape") and self._leaves(event.key))
 
     def on_paste(self, event: Paste) -> None:
         """Refuse megabytes, because a text area with so much text blocks the app."""

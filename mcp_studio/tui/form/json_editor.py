@@ -88,7 +88,6 @@ class JsonEditor(Vertical):
         self.value: Json = value
         """The value of the text when it was last JSON."""
         self._checked: tuple[SchemaProblem, ...] = ()
-        self._too_large = False
         self.area = JsonArea(numbers=True)
         self._notes = Static()
         self._fill(text)
@@ -128,7 +127,7 @@ class JsonEditor(Vertical):
     action_next_problem = focus_problem
 
     def action_editor(self) -> None:
-        if not self._too_large:
+        if self.area.display:
             self.app.run_worker(self._edit_outside(cast("StudioApp", self.app)), group=GROUP)
 
     async def _edit_outside(self, app: StudioApp) -> None:
@@ -142,11 +141,13 @@ class JsonEditor(Vertical):
             app.say("The text cannot be put back here: it is on the clipboard.", "warning")
 
     def _fill(self, text: str) -> None:
-        written = _text(self.value)
-        self._too_large = len(written) > LARGEST
-        self.area.display = not self._too_large
+        try:
+            written = printable(self.value)
+        except RecursionError:  # it is deeper than can be written from within the app
+            written = ""
+        self.area.display = 0 < len(written) <= LARGEST
         self._tell(None)
-        if not self._too_large:
+        if self.area.display:
             with self.area.prevent(TextArea.Changed):
                 self.area.load_text(written)
             if text:
@@ -169,7 +170,7 @@ class JsonEditor(Vertical):
     def _tell(self, problem: JsonProblem | LimitExceeded | None) -> None:
         self.area.show_problem(problem)
         notes: list[SchemaProblem] = []
-        if self._too_large:
+        if not self.area.display:
             notes.append(SchemaProblem("", "The value is too large to edit here.", "warning"))
         if problem is not None and not (isinstance(problem, JsonProblem) and self.area.has_room(problem)):
             notes.append(SchemaProblem("", str(problem)))
@@ -178,11 +179,3 @@ class JsonEditor(Vertical):
         lines = [Content.styled(f"{sign} {text}", colours[look]) for sign, look, text in shown]
         self._notes.display = bool(lines)
         self._notes.update(Content("\n").join(lines))
-
-
-def _text(value: Json) -> str:
-    try:
-        return printable(value)
-    except RecursionError:
-        # The value is deeper than can be written from within the app, so it is treated as too large.
-        return " " * (LARGEST + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import field, replace
 from typing import TypeVar, cast
@@ -51,40 +52,6 @@ Step = tuple[State, Path]
 """A state before an edit, and the place of that edit."""
 
 
-class History:
-    """The states before edits, each with the place of its edit."""
-
-    def __init__(self) -> None:
-        self._past: list[Step] = []
-        self._future: list[Step] = []
-        self._typing: Hashable = None
-        self._last = 0.0
-
-    def note(self, before: State, at: Path, typing: Hashable = None) -> None:
-        """Keep the state before an edit. An edit with the same `typing` as the last one joins the last step."""
-        now = time.monotonic()
-        goes_on = typing is not None and typing == self._typing and now - self._last < PAUSE and self._past
-        self._typing, self._last = typing, now
-        self._future.clear()
-        if not goes_on:
-            self._past.append((before, at))
-            del self._past[:-MOST_STEPS]
-
-    def pause(self) -> None:
-        """Let the text that is typed next be a step of its own."""
-        self._typing = None
-
-    def turn(self, now: State, back: bool) -> Step | None:
-        """Return the state before the last edit, or the state undone last, and the place of the edit; None if none."""
-        source, target = (self._past, self._future) if back else (self._future, self._past)
-        self._typing = None
-        if not source:
-            return None
-        state, at = source.pop()
-        target.append((now, at))
-        return state, at
-
-
 class RowProblems:
     """The problems, spread over the rows of an outline.
 
@@ -96,9 +63,8 @@ class RowProblems:
     def __init__(
         self, problems: Iterable[SchemaProblem], rows: Mapping[Path, int], value: Json, touched: Set[Path] | None
     ) -> None:
-        self.at: dict[int, list[SchemaProblem]] = {}
-        self.errors: dict[Path, int] = {}
-        self.warnings: dict[Path, int] = {}
+        self.at = defaultdict[int, list[SchemaProblem]](list)
+        self.errors, self.warnings = Counter[Path](), Counter[Path]()
         self.loose: list[SchemaProblem] = []
         """Problems that no row can show."""
         self._places: list[tuple[int, Path]] = []
@@ -110,23 +76,19 @@ class RowProblems:
 
     def _add(self, path: Path, problem: SchemaProblem, rows: Mapping[Path, int]) -> None:
         counts = self.errors if problem.severity == "error" else self.warnings
-        for length in range(len(path)):
-            counts[path[:length]] = counts.get(path[:length], 0) + 1
-        for length in range(len(path), -1, -1):
-            row = rows.get(path[:length])
-            if row is not None:
-                if problem.severity == "error":
-                    self._places.append((row, path))
-                known = self.at.setdefault(row, [])
-                if length < len(path):
-                    inner = " › ".join(f"#{part + 1}" if isinstance(part, int) else part for part in path[length:])
-                    problem = SchemaProblem(problem.pointer, f"{inner} {problem.message}", problem.severity)
-                if all(one.message != problem.message for one in known):
-                    known.append(problem)
-                return
-        sentence = problem.sentence
-        if all(one.message != sentence for one in self.loose):
-            self.loose.append(SchemaProblem("", sentence, problem.severity))
+        counts.update(path[:length] for length in range(len(path)))
+        length = next((length for length in range(len(path), -1, -1) if path[:length] in rows), None)
+        if length is None:
+            known, problem = self.loose, SchemaProblem("", problem.sentence, problem.severity)
+        else:
+            row = rows[path[:length]]
+            known = self.at[row]
+            if problem.severity == "error":
+                self._places.append((row, path))
+            if inner := " › ".join(f"#{part + 1}" if isinstance(part, int) else part for part in path[length:]):
+                problem = SchemaProblem(problem.pointer, f"{inner} {problem.message}", problem.severity)
+        if all(one.message != problem.message for one in known):
+            known.append(problem)
 
     def next_error(self, after: int, *, inside: bool) -> Path | None:
         """Return the place of the next error after a row, around the end; `inside`: also in the row's own fold."""
@@ -147,7 +109,11 @@ class FormModel:
     def __init__(self, form: fields.Form, value: Json = None, pending: Mapping[str, str] | None = None) -> None:
         self.form = form
         self.root = form.top
-        self.history = History()
+        self._past: list[Step] = []
+        self._future: list[Step] = []
+        self._typing: Hashable = None
+        """What the last edit was, if the next one may join its step."""
+        self._last = 0.0
         self._shows_missing = False
         self._checked: tuple[SchemaProblem, ...] = ()
         self._settled: dict[tuple[int, int, int | None], tuple[Field, Json, Field]] = {}
@@ -155,7 +121,6 @@ class FormModel:
         self._rows: list[Row] | None = None
         self._index: dict[Path, int] = {}
         self._inner: dict[Path, int] = {}
-        self._quick: tuple[SchemaProblem, ...] | None = None
         self._row_problems: RowProblems | None = None
         start: Json = ([] if isinstance(self.root, fields.List) else {}) if value is None else value
         self._state = State(start)
@@ -255,10 +220,8 @@ class FormModel:
 
     def open_to(self, path: Path) -> None:
         """Open everything around a place."""
-        for length in range(len(path)):
-            index = self.row_at(path[:length])
-            if index is not None and self.rows[index].fold is False:
-                self.fold([path[:length]], True)
+        if self.row_at(path) is None:
+            self.fold((path[:length] for length in range(len(path))), True)
 
     def leave_json(self, path: Path) -> None:
         """Show a part as rows again after the person leaves its JSON, unless the text is no JSON yet."""
@@ -296,11 +259,9 @@ class FormModel:
 
     def problems(self) -> tuple[SchemaProblem, ...]:
         """Every problem that the fields alone can find; a check of the whole schema may find more."""
-        if self._quick is None:
-            self._quick = quick(self.form, self.value, self._state.chosen)
-        waiting = self.unreadable()
+        waiting, found = self.unreadable(), quick(self.form, self.value, self._state.chosen)
         places = {problem.pointer for problem in waiting}
-        return (*waiting, *(problem for problem in self._quick if problem.pointer not in places))
+        return (*waiting, *(problem for problem in found if problem.pointer not in places))
 
     @property
     def row_problems(self) -> RowProblems:
@@ -316,28 +277,37 @@ class FormModel:
     # Editing: every edit goes through `_edit`
 
     def _edit(self, state: State, at: Path, *, typing: Hashable = None) -> None:
-        self.history.note(self._state, at, typing)
-        self._quick = None
+        """Take the state after an edit. Edits with the same `typing`, one shortly after the other, are one step."""
+        now = time.monotonic()
+        if typing is None or typing != self._typing or now - self._last > PAUSE:
+            self._past = [*self._past[1 - MOST_STEPS :], (self._state, at)]
+        self._typing, self._last = typing, now
+        self._future = []
         self._redraw(replace(state, touched=state.touched | {at}))
         # The check was about the old value of this place, so its problems there no longer hold.
         self._checked = still_true(self._checked, at, self.value)
 
+    def pause(self) -> None:
+        """Let the text that is typed next be a step of its own."""
+        self._typing = None
+
     def undo(self) -> Path | None:
         """Return to the state before the last edit; returns the place of that edit, or None if there was none."""
-        return self._turn(True)
+        return self._turn(self._past, self._future)
 
     def redo(self) -> Path | None:
         """Repeat the edit that was undone last; returns its place, or None if there was none."""
-        return self._turn(False)
+        return self._turn(self._future, self._past)
 
-    def _turn(self, back: bool) -> Path | None:
-        step = self.history.turn(self._state, back)
-        if step is None:
+    def _turn(self, source: list[Step], target: list[Step]) -> Path | None:
+        if not source:
             return None
-        self._checked, self._quick = (), None
-        self._redraw(step[0])
-        self.open_to(step[1])
-        return step[1]
+        state, at = source.pop()
+        target.append((self._state, at))
+        self._typing, self._checked = None, ()
+        self._redraw(state)
+        self.open_to(at)
+        return at
 
     def replace(self, value: Json) -> None:
         """Take another whole value, as after editing it as JSON."""
@@ -397,10 +367,8 @@ class FormModel:
         for length in range(1, len(path)):
             above = path[:length]
             if place.get_or_none(value, above) is None and isinstance(path[length], str):
-                field = self.field_at(above)
-                blank = (
-                    fields.starter(fields.resolve_union(field, None, self._state.chosen.get(above))) if field else None
-                )
+                field, chosen = self.field_at(above), self._state.chosen.get(above)
+                blank = fields.starter(fields.resolve_union(field, None, chosen)) if field else None
                 value = place.put(value, above, blank if isinstance(blank, dict) else {}, self._before(value, above))
         return place.put(value, path, new, self._before(value, path))
 

@@ -32,6 +32,7 @@ from mcp_studio.tui.views.rows import ASCII, Piece, cut, fit, glyphs, width_of
 if TYPE_CHECKING:
     from mcp_studio.tui.form.view import FormView
 
+_LOOKS = "plain label label-current quiet required secret bad warn strong fold button field cursor list"
 _INDENT = 2
 _MOST_HELP = 8
 """Lines of description under the current row."""
@@ -73,10 +74,8 @@ class Drawn:
 
     def target(self, line: int, x: int) -> Target | None:
         """The target at a cell; a target that was added later lies above."""
-        for at, start, end, target in reversed(self.spots):
-            if at == line and start <= x < end:
-                return target
-        return None
+        hits = [spot for spot in self.spots if spot[0] == line and spot[1] <= x < spot[2]]
+        return hits[-1][3] if hits else None
 
 
 class Painter:
@@ -138,10 +137,8 @@ class Painter:
 
     def _help_lines(self, row: Row) -> int:
         """The lines of help below a row that is not the current row; none inside items, which would repeat the help."""
-        known = row.given
-        if row.kind != "field" or not (known.description or known.title or known.deprecated or known.read_only):
-            return 0
-        text = "" if any(isinstance(part, int) for part in row.path) else self._help(row, False)
+        inside = row.kind != "field" or any(isinstance(part, int) for part in row.path)
+        text = "" if inside else self._help(row, False)
         return 1 + (cell_len(text) > self.width - self.column(row) - 1) if text else 0
 
     # Drawing
@@ -394,15 +391,11 @@ class FormCanvas(Widget, can_focus=True):
     """
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"form--{look}"
-        for look in "label label-current quiet required secret bad warn strong fold button field cursor list".split()
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"form--{look}" for look in _LOOKS.split()}
 
     def __init__(self, form: FormView) -> None:
         super().__init__()
         self._form = form
-        self._styles: dict[str, Style] = {}
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self._form.lay_out(width)
@@ -414,17 +407,11 @@ class FormCanvas(Widget, can_focus=True):
         return Strip(segments).adjust_cell_length(self.size.width, self._style(""))
 
     def _style(self, look: str) -> Style:
-        if look not in self._styles:
-            ground, *text = look.split() or [""]
-            style = self.get_component_rich_style(f"form--{ground}") if ground else self.rich_style
-            if text and (ground != "cursor" or text == ["strong"]):
-                style += self.get_component_rich_style(f"form--{text[0]}", partial=True)
-            self._styles[look] = style
-        return self._styles[look]
-
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._styles.clear()
+        ground, *text = (look or "plain").split()
+        style = self.get_component_rich_style(f"form--{ground}")
+        if text and (ground != "cursor" or text == ["strong"]):
+            style += self.get_component_rich_style(f"form--{text[0]}", partial=True)
+        return style
 
     def on_key(self, event: events.Key) -> None:
         take_key(self, event, lambda: self._form.press(event.key, event.character))

@@ -76,11 +76,10 @@ def opened(model: FormModel, row: Row) -> str:
     some = len(value) if isinstance(value, (dict, list)) else 0
     absent = "" if model.has(row.path) else "nothing in it yet" if row.given.required else "not sent"
     if isinstance(field, (List, Map)):
-        if isinstance(field, List):
-            words, bounds = "item items", span(field.min_items or None, field.max_items, unit="items")
-        else:
-            words, bounds = "entry entries", span(field.min_entries or None, field.max_entries, unit="entries")
-        one, many = words.split()
+        is_list = isinstance(field, List)
+        one, many = ("item", "items") if is_list else ("entry", "entries")
+        low, high = (field.min_items, field.max_items) if is_list else (field.min_entries, field.max_entries)
+        bounds = span(low or None, high, unit=many)
         counted = f"{some:,} {one if some == 1 else many}" if some else absent or f"no {many}"
         return f"{counted} {glyphs().dot} {bounds}" if bounds else counted
     if absent or not some or not isinstance(field, Object):

@@ -31,8 +31,8 @@ from mcp_studio.tui.views.rows import Piece
 if TYPE_CHECKING:
     from mcp_studio.tui.screens.field_menu import FieldHelp
 
-_LEAVING = ("tab", "shift+tab", "up", "down", "enter")
-"""Keys in a line that end typing into its field."""
+_LEAVING = ("tab", "shift+tab", "up", "down", "enter", "escape")
+"""Keys in an editor that end typing into its field."""
 _PRESS = 0.4
 """Seconds after which a mouse button is up again."""
 
@@ -151,7 +151,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         Raises:
             NoPlace: the value has no such place any more.
         """
-        self.model.history.pause()
+        self.model.pause()
         self.model.put(path, value) if text is None else self.model.type(self.model.row_of(path), text)
         self.go_to(path)
 
@@ -314,9 +314,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
                 self.model.leave_json(before.path)
         self._at, self._key = index, wanted
         self.open_editor()
-        if not self.has_focus_within:
-            self._canvas.can_focus = True
-            self.screen.set_focus(self._canvas, scroll_visible=False)
+        self._hand_over(take=True)
         self.show_current()
 
     def go_to(self, path: Path, *, edited: bool = True, inside: bool = False) -> None:
@@ -341,7 +339,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._refusal = ""
         self.chooser.drop_down = None
         self.workers.cancel_group(self, "completions")
-        self.model.history.pause()
+        self.model.pause()
 
     def open_editor(self) -> None:
         self._find()
@@ -352,14 +350,14 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.open_editor()
         self.show_current()
 
-    def _hand_over(self) -> None:
-        """Give the focus to the editor of the current row, or else to the rows."""
+    def _hand_over(self, *, take: bool = False) -> None:
+        """Give the form's focus to the editor of the current row, or else to the rows; `take` it if it is elsewhere."""
         wanted = self._overlay.editor or self._canvas
         self._canvas.can_focus = wanted is self._canvas
         wanted.display = True
         if not wanted.is_attached:
             self.mount(wanted)
-        if self.has_focus_within and not wanted.has_focus:
+        if (take or self.has_focus_within) and not wanted.has_focus:
             self.screen.set_focus(wanted, scroll_visible=False)
 
     def show_current(self) -> None:
@@ -382,14 +380,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     # Keys and clicks
 
-    def on_key(self, event: events.Key) -> None:
-        """Take the keys that editors leave to the form."""
-        if self.press(event.key, event.character):
-            event.stop()
-            event.prevent_default()
-
     def _leaves(self, key: str) -> bool:
-        """Take a key that leaves the line, but first the typed text, whose message may still be on the way."""
+        """Take a key that leaves an editor, but first the typed text, whose message may still be on the way."""
         if self._overlay.naming is not None:
             return self.items.press(key)
         listed = self.chooser.drop_down

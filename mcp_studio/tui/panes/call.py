@@ -6,7 +6,7 @@ import asyncio
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,7 +33,6 @@ from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
 from mcp_studio.toolset.tokens import account
 from mcp_studio.tui.call_draft import CallDraft, draft_of
-from mcp_studio.tui.form.choices import Offer
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.panes.history import HistoryList, SavedCalls
@@ -273,15 +272,15 @@ class CallPane(Pane, scope="call"):
             self._show_tab()
         self.tell_result(elsewhere=elsewhere)
 
-    async def _complete(self, draft: CallDraft, argument: str, value: str) -> Offer:
+    async def _complete(self, draft: CallDraft, argument: str, value: str) -> tuple[Sequence[str], str]:
         """Ask the server for completions; say only once why there are none."""
         try:
-            return Offer(*await draft.complete(self.app.studio, argument, value))
+            return await draft.complete(self.app.studio, argument, value)
         except StudioError as error:
             if not isinstance(error, Unreachable) and self._failed_completion != error.message:
                 self._failed_completion = error.message
                 self.app.say(f"No completions from {safe(draft.entry.ref.server, 60)}: {error.message}")
-            return Offer()
+            return (), ""
 
     def _draw(self, draft: CallDraft) -> None:
         """Show title, badge, description and button of the entry."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,7 +95,24 @@ class HistoryList(VirtualList[SavedCall | Past]):
             self._change(self._saved.delete)
 
     def _draw_call(self, row: SavedCall | Past, width: int, selected: bool) -> Line:
-        return _line(row, width, self._saved.marked)
+        """One call; of a marked one also its number in the workflow that is being made."""
+        signs, marked = glyphs(), self._saved.marked
+        what = safe(printable(row.arguments, indent=None)[:_SUMMARY], _SUMMARY) if row.arguments else "no arguments"
+        if isinstance(row, SavedCall):
+            name = cut(safe(row.name, 80), max(8, width // 2))
+            head: list[Piece] = [(f"{signs.mark} ", "accent"), (name, "")]
+            end, look = f" {'pinned, ' * row.pinned}{row.where}", "dim"
+            what = safe(row.description, 200) or what
+        else:
+            sign, look = _LOOKS.get(row.kind, ("bad", "bad"))
+            head = [(f"{getattr(signs, sign)} ", look), (moment(row.at), "dim")]
+            head += [(f"  {row.kind}", look)] if row.kind != "ok" else []
+            end, look = f" {units.duration(row.ms)}" if row.ms else "", ""
+            what = f"{safe(row.said, 200)}  {'too large to be kept' if row.large else what}".lstrip()
+            what += "  (a secret is left out)" if row.left_out else ""
+        head.append((f"  {what}", look))
+        mark = f" {signs.marked} step {marked.index(row) + 1}" if row in marked else ""
+        return spread(head, [(end, "dim"), (mark, "accent")], width)
 
     def _change(self, work: Callable[[SavedCall], Coroutine[Any, Any, None]]) -> None:
         if isinstance(self.row, SavedCall):
@@ -266,27 +283,6 @@ class SavedCalls:
         title, text = f"Delete the saved call {saved.name}?", f"The file is deleted:\n{saved.file}"
         if await self.app.push_screen_wait(Confirm(title, text, "Delete", destroys=True)):
             await asyncio.to_thread(self.places.delete, saved)
-
-
-def _line(row: SavedCall | Past, width: int, marked: Sequence[SavedCall | Past]) -> Line:
-    """One call; of a marked one also its number in the workflow that is being made."""
-    signs = glyphs()
-    what = safe(printable(row.arguments, indent=None)[:_SUMMARY], _SUMMARY) if row.arguments else "no arguments"
-    if isinstance(row, SavedCall):
-        name = cut(safe(row.name, 80), max(8, width // 2))
-        head: list[Piece] = [(f"{signs.mark} ", "accent"), (name, "")]
-        end, look = f" {'pinned, ' * row.pinned}{row.where}", "dim"
-        what = safe(row.description, 200) or what
-    else:
-        sign, look = _LOOKS.get(row.kind, ("bad", "bad"))
-        head = [(f"{getattr(signs, sign)} ", look), (moment(row.at), "dim")]
-        head += [(f"  {row.kind}", look)] if row.kind != "ok" else []
-        end, look = f" {units.duration(row.ms)}" if row.ms else "", ""
-        what = f"{safe(row.said, 200)}  {'too large to be kept' if row.large else what}".lstrip()
-        what += "  (a secret is left out)" if row.left_out else ""
-    head.append((f"  {what}", look))
-    mark = f" {signs.marked} step {marked.index(row) + 1}" if row in marked else ""
-    return spread(head, [(end, "dim"), (mark, "accent")], width)
 
 
 def moment(at: float) -> str:

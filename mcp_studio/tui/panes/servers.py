@@ -42,11 +42,7 @@ _ENDS: Mapping[How, str] = {
 """The end of a server in a few words; a signal has its own name."""
 _LONGEST = 24
 """The most cells of a name in a row with further facts."""
-
-
-_BROKEN = ("failed", "needs_auth", "retrying")
-_URGENCY = (*_BROKEN, "stopping", "connecting", "idle", "ready", "disabled")
-"""States in the order of a list that is sorted by state: first those that need attention."""
+_BROKEN = {"failed", "needs_auth", "retrying"}
 
 
 class Heading(NamedTuple):
@@ -161,8 +157,6 @@ class ServersPane(Pane, scope="servers"):
         """The only server that the catalog shows; empty for all."""
         self._folded: set[str] = set()
         """Groups whose members are hidden."""
-        self._by_state = False
-        """Whether the list is sorted by state instead of the order in the configuration."""
         self._watched: dict[str, tuple[str, ...]] = {}
         """The globs of the servers that restart when files change."""
         self._drafts: dict[str, Draft] = {}
@@ -237,17 +231,10 @@ class ServersPane(Pane, scope="servers"):
         counts = {kind: len(studio.catalog.listing(name, kind).entries) for kind in KINDS}
         kind = next((kind for kind in KINDS if counts[kind]), "tool")
         offers = f"{counts[kind]:,}" if kind == "tool" else units.plural(counts[kind], kind)
-        return ServerRow(
-            status,
-            config,
-            config.group in headed,
-            studio.groups.by_hand(name),
-            offers,
-            self._why(status),
-            bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure,
-            studio.manager.supervisor(name).on_demand,
-            studio.signing.running(name) is not None,
-        )
+        by_hand, on_demand = studio.groups.by_hand(name), studio.manager.supervisor(name).on_demand
+        why, signing_in = self._why(status), studio.signing.running(name) is not None
+        warned = bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure
+        return ServerRow(status, config, config.group in headed, by_hand, offers, why, warned, on_demand, signing_in)
 
     def _why(self, status: Status) -> str:
         """Why a server is not connected, or how it ended by itself; a new end is announced."""
@@ -279,14 +266,12 @@ class ServersPane(Pane, scope="servers"):
         rows = self._arranged(found)
         self.list.show(rows)
         self.show_title("Servers")
-        self.show_note(f"{len(found):,} of {len(self._rows):,}" if words else "by state" if self._by_state else "")
+        self.show_note(f"{len(found):,} of {len(self._rows):,}" if words else "")
         # Its own rows and the border; `auto` would ask a list that draws only what is seen.
         self.list.styles.height = max(2, len(rows)) if self._rows else 4
 
     def _arranged(self, found: list[ServerRow]) -> list[Heading | ServerRow]:
         """The rows in order, with the members of a group under a heading at the place of the first member."""
-        if self._by_state:
-            found = sorted(found, key=lambda row: (_URGENCY.index(row.status.state), not row.warned))
         blocks: dict[tuple[bool, str], list[ServerRow]] = {}
         for row in found:
             blocks.setdefault((True, row.config.group) if row.headed else _key(row), []).append(row)
@@ -302,7 +287,7 @@ class ServersPane(Pane, scope="servers"):
     def _draw(self, row: Heading | ServerRow, width: int, selected: bool) -> Line:
         if isinstance(row, Heading):
             fold = glyphs().folded if row.folded else glyphs().unfolded
-            ready, broken = row.states.count("ready"), {*_BROKEN} & {*row.states}
+            ready, broken = row.states.count("ready"), _BROKEN & {*row.states}
             look = "dim" if not broken else "warn" if ready else "bad"
             count = f"  {ready} of {len(row.states)} ready"
             return spread([(f"{fold} @{safe(row.group, 60)}", "strong")], [(count, look)], width)
@@ -314,10 +299,7 @@ class ServersPane(Pane, scope="servers"):
         lead = " " * inset if row.headed else ""
         name = fit(safe(row.status.server), names - len(lead))
         words = self.filter.value.split()
-        left: Line = [
-            (f"{lead}{getattr(glyphs(), sign)} ", look),
-            *mark_matches(name, words, "" if tone == "ok" else look),
-        ]
+        left = [(f"{lead}{getattr(glyphs(), sign)} ", look), *mark_matches(name, words, "" if tone == "ok" else look)]
         warning: list[Piece] = [(f" {glyphs().warning}", "warn")] if row.warned else []
         room = max(0, width - width_of(left) - width_of(warning) - 2)
         matter = next((one for one in row.matters if len(one) <= room), row.matters[-1])
@@ -408,11 +390,6 @@ class ServersPane(Pane, scope="servers"):
             manager.start(name)
         else:
             self.run_worker(manager.stop(name), group="servers")
-
-    def action_sort(self) -> None:
-        """Sort by state, with faults first, or in the order of the configuration again."""
-        self._by_state = not self._by_state
-        self._fill()
 
     def action_repeat(self) -> None:
         """Connect the server again now."""

@@ -60,12 +60,6 @@ class TracePane(Pane, scope="trace"):
         ref: Ref
         value: Json
 
-    @dataclass
-    class EntryRequested(Message):
-        """The catalog should show the tool, prompt or resource of a call of the trace."""
-
-        ref: Ref
-
     def __init__(self) -> None:
         super().__init__()
         self._session: Session | None = None
@@ -364,14 +358,6 @@ class TracePane(Pane, scope="trace"):
         uri = step.target if resource else ""
         subject = subject_of(studio.manager, studio.catalog, ref, value, uri=uri, task=recorded.task)
         self.app.push_screen(CopyAs(await with_outcome(subject, self.recording, entry.number)))
-
-    def action_show_entry(self) -> None:
-        """Show the tool, prompt or resource of the call in the catalog."""
-        if entry := self._chosen():
-            if step := self._call_of(entry):
-                self.post_message(self.EntryRequested(self._ref(step)))
-            else:
-                self.app.say(_NO_CALL, "warning")
 
     def action_repeat(self) -> None:
         """Edit the call in its form; a message that is no call opens in the console."""

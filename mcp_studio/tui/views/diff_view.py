@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import unified_diff
+from itertools import islice
 from typing import NamedTuple
 
 from textual.message import Message
@@ -20,8 +21,8 @@ from mcp_studio.tui.views.rows import CursorView, Line, glyphs
 
 _LINES_MOST = 2_000
 """Lines of a value that are shown, and lines of two texts that are compared."""
-_AROUND = 3
-"""Equal lines that are shown around a difference in a text."""
+_SIGNS = {"-": "bad", "+": "ok", " ": ""}
+"""The look of a line of the old value, of the new one, or of both."""
 _LOOKS = {"added": "ok", "removed": "bad", "changed": "warn", "type": "warn", "moved": "accent", "more": "dim"}
 
 
@@ -109,8 +110,7 @@ def rows_of(one: Difference) -> Iterator[DiffRow]:
     if isinstance(one.before, str) and isinstance(one.after, str) and len(old) + len(new) > 2:
         yield from _texts(old, new)
     else:
-        yield from (DiffRow("-", line, "bad") for line in old)
-        yield from (DiffRow("+", line, "ok") for line in new)
+        yield from (DiffRow(sign, line, _SIGNS[sign]) for sign, lines in (("-", old), ("+", new)) for line in lines)
 
 
 def _lines(value: Json) -> list[str]:
@@ -123,11 +123,5 @@ def _lines(value: Json) -> list[str]:
 
 def _texts(old: list[str], new: list[str]) -> Iterator[DiffRow]:
     """The differences between two texts of several lines, with some equal lines around each."""
-    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_AROUND):
-        yield DiffRow(" ", f"line {group[0][3] + 1}", "dim")
-        for step, i, j, k, n in group:
-            if step == "equal":
-                yield from (DiffRow(" ", line, "") for line in new[k:n])
-                continue
-            yield from (DiffRow("-", line, "bad") for line in old[i:j])
-            yield from (DiffRow("+", line, "ok") for line in new[k:n])
+    for line in islice(unified_diff(old, new, lineterm=""), 2, None):  # without the names of two files
+        yield DiffRow(line[0], line[1:], _SIGNS[line[0]]) if line[0] in _SIGNS else DiffRow(" ", line, "dim")

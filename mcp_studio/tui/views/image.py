@@ -48,10 +48,6 @@ _LATEST = 2.0
 """Seconds after which a terminal answers no more."""
 
 
-class ImageProblem(Exception):
-    """The reason why an image cannot be drawn, as a text."""
-
-
 class ImageView(Widget):
     """Draws an image at the width of the widget; the height follows from the proportions.
 
@@ -86,7 +82,7 @@ class ImageView(Widget):
         make = partial(picture, library=library) if library else partial(draw, ascii=plain)
         try:
             rows = await asyncio.to_thread(lambda: make(self._load(), width, self._rows_most))
-        except (ImageProblem, ValueError, OSError) as problem:
+        except (ValueError, OSError) as problem:
             rows = [Strip([Segment(safe(problem, 300), self.rich_style)])]
         self._drawn = rows
         self.styles.height = len(rows)
@@ -101,11 +97,16 @@ def draw(data: bytes, width: int, height: int, *, ascii: bool = False) -> list[S
     """Draw an image in at most `width` cells and `height` rows, never larger than the image itself. This is slow.
 
     Raises:
-        ImageProblem: the data is no image, or the image is too large.
+        ValueError: the data is no image, or the image is too large.
     """
     across, down, small = _shrunk(data, width, height, (1, 2))
-    pixels = small.resize((across, down * 2)).load()
-    return [Strip([_cell(pixels[x, 2 * y], pixels[x, 2 * y + 1], ascii) for x in range(across)]) for y in range(down)]
+    pixels = small.resize((across, down * 2)).convert("RGBa").load()  # over black
+
+    def cell(x: int, y: int) -> Segment:
+        upper, lower = (Color.from_rgb(*pixels[x, at][:3]) for at in (2 * y, 2 * y + 1))
+        return Segment(" ", Style(bgcolor=upper)) if ascii else Segment("▀", Style(color=upper, bgcolor=lower))
+
+    return [Strip([cell(x, y) for x in range(across)]) for y in range(down)]
 
 
 async def _library(app: App[Any]) -> type[TGPImage] | None:
@@ -149,7 +150,7 @@ def picture(data: bytes, width: int, height: int, library: type[TGPImage]) -> li
     """Decode an image, send it to the terminal, and return the rows of placeholders where the terminal draws it.
 
     Raises:
-        ImageProblem: the data is no image, or the image is too large.
+        ValueError: the data is no image, or the image is too large.
     """
     across, down, small = _shrunk(data, min(width, _PICTURE_COLUMNS), height, _CELL)
     console = Console(file=io.StringIO())
@@ -159,58 +160,32 @@ def picture(data: bytes, width: int, height: int, library: type[TGPImage]) -> li
     return [Strip([Segment(row.text.rstrip("\n"), (row.style or mark) + mark)]) for row in rows]
 
 
-def _opened(data: bytes) -> Any:
-    from PIL import Image, ImageFile, UnidentifiedImageError
-
-    if len(data) > BYTES_MOST:
-        raise ImageProblem("it is too large to be drawn here")
-    # Pillow's own bound warns on standard error; this function checks the sizes itself.
-    Image.MAX_IMAGE_PIXELS = None
-    # As browsers do, draw as much of an image as there is, whatever is wrong with its colour profile or comments.
-    ImageFile.LOAD_TRUNCATED_IMAGES = True
-    try:
-        # Only these decoders read data from a server.
-        image = Image.open(io.BytesIO(data), formats=FORMATS)
-    except UnidentifiedImageError:
-        raise ImageProblem("it is no image that can be drawn") from None
-    except (OSError, ValueError, SyntaxError) as problem:
-        raise ImageProblem(f"it cannot be drawn: {problem}") from None
-    is_reduced = image.format == "JPEG" and not image.info.get("progressive")
-    if image.width * image.height > (_PIXELS_JPEG if is_reduced else _PIXELS):
-        raise ImageProblem(f"it is too large to be drawn: {image.width} x {image.height}")
-    if image.format == "JPEG":
-        image.draft("RGB", (1_024, 1_024))
-    return image
-
-
 def _shrunk(data: bytes, width: int, height: int, cell: tuple[int, int]) -> tuple[int, int, Any]:
     """Cells across, rows down, and the image reduced to them.
 
     A large image is sampled in its stored colours, which is quick and needs no second copy in memory.
     """
-    image = _opened(data)
-    across, down = _fitting(image.size, width, height)
-    finer = (min(image.width, across * cell[0] * _FINER), min(image.height, down * cell[1] * _FINER))
+    from PIL import Image, ImageFile, UnidentifiedImageError
+
+    # Pillow's own bound warns on standard error; this function checks the sizes itself.
+    Image.MAX_IMAGE_PIXELS = None
+    # As browsers do, draw as much of an image as there is, whatever is wrong with its colour profile or comments.
+    ImageFile.LOAD_TRUNCATED_IMAGES = True
     try:
+        if len(data) > BYTES_MOST:
+            raise ValueError("it is too large")
+        # Only these decoders read data from a server.
+        image = Image.open(io.BytesIO(data), formats=FORMATS)
+        is_reduced = image.format == "JPEG" and not image.info.get("progressive")
+        if image.width * image.height > (_PIXELS_JPEG if is_reduced else _PIXELS):
+            raise ValueError(f"it is too large: {image.width} x {image.height}")
+        if image.format == "JPEG":
+            image.draft("RGB", (1_024, 1_024))
+        scale = min(1.0, width / image.width, height * 2 / image.height)
+        across, down = max(1, round(image.width * scale)), max(1, round(image.height * scale / 2))
+        finer = (min(image.width, across * cell[0] * _FINER), min(image.height, down * cell[1] * _FINER))
         return across, down, (image if finer == image.size else image.resize(finer, 0)).convert("RGBA")
+    except UnidentifiedImageError:
+        raise ValueError("it is no image that can be drawn") from None
     except (OSError, ValueError, SyntaxError, MemoryError) as problem:
-        raise ImageProblem(f"it cannot be drawn: {problem}") from None
-
-
-def _fitting(size: tuple[int, int], width: int, height: int) -> tuple[int, int]:
-    """Cells across and rows down that keep the image's proportions."""
-    across, down = max(1, size[0]), max(1, size[1])
-    scale = min(1.0, max(1, width) / across, max(1, height) * 2 / down)
-    return max(1, round(across * scale)), max(1, round(down * scale / 2))
-
-
-def _cell(upper: tuple[int, ...], lower: tuple[int, ...], ascii: bool) -> Segment:
-    if ascii:
-        return Segment(" ", Style(bgcolor=_colour(upper)))
-    return Segment("▀", Style(color=_colour(upper), bgcolor=_colour(lower)))
-
-
-def _colour(pixel: tuple[int, ...]) -> Color:
-    """The colour of a pixel over black."""
-    red, green, blue, alpha = pixel
-    return Color.from_rgb(red * alpha // 255, green * alpha // 255, blue * alpha // 255)
+        raise ValueError(f"it cannot be drawn: {problem}") from None

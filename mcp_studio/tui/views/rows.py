@@ -10,11 +10,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
+from itertools import accumulate, islice
+from operator import mul
 from textwrap import wrap
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from rich.cells import cell_len, get_character_cell_size, set_cell_size, split_graphemes
+from rich.cells import cell_len, get_character_cell_size, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual import events, on
@@ -39,12 +40,16 @@ Piece = tuple[str, str | Style]
 Line = Sequence[Piece]
 """Pieces from left to right."""
 
+_LOOKS = "plain cursor empty dim match strong accent ok warn bad read write destructive in out"
 _SHORT = 12
 """The width in cells below which a name is cut at its end instead of in its middle."""
 _MOST = 16_000_000
 """Characters of a text that are made safe at most, which takes a second; ASCII is shown whole."""
 # Characters of one cell each, so that characters can be counted instead of cells.
 _SINGLE = re.compile("[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2500-\u25fc]*")
+_LINE = re.compile("[^\n]+|(?<![^\n])(?=\n)")
+_WIDER = "\ufe0f"
+"""Makes the character before it wider by one cell."""
 
 
 def width_of(pieces: Iterable[Piece]) -> int:
@@ -122,17 +127,19 @@ def break_rows(text: str, width: int) -> array[int]:
     if text.isascii():
         return array("Q", (row.start() for row in rows.finditer(text)))
     starts = array("Q")
-    at = 0
-    while at < len(text):
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        if (end - at) * 2 <= width:
+    for found in _LINE.finditer(text):
+        at, line = found.start(), found.group()
+        if len(line) * 2 <= width:
             starts.append(at)
-        elif _SINGLE.fullmatch(text, at, end):
-            starts.extend([row.start() for row in rows.finditer(text, at, end)] or [at])
+        elif _SINGLE.fullmatch(line):
+            starts.extend(at + row.start() for row in rows.finditer(line))
         else:
-            _break_cells(text, at, end, width, starts)
-        at = end + 1
+            # Break a line that has each character once for each of its cells, but not inside a character.
+            sizes = [1 if char == _WIDER else get_character_cell_size(char) for char in line]
+            places, cells, cell = list(accumulate(sizes, initial=0)), "".join(map(mul, line, sizes)), 0
+            while row := rows.match(cells, cell):
+                starts.append(at + bisect_right(places, cell) - 1 if cell else at)
+                cell = places[bisect_right(places, row.end()) - 1]
     return starts
 
 
@@ -140,28 +147,6 @@ def break_rows(text: str, width: int) -> array[int]:
 def _row_of(width: int) -> re.Pattern[str]:
     """An empty line, the rest of a line, a part up to a space, or as much as there is room for."""
     return re.compile(rf"^(?=\n)|.{{1,{width}}}$|.{{{width // 2},{width}}} |.{{{width}}}", re.MULTILINE)
-
-
-def _break_cells(text: str, at: int, end: int, width: int, starts: array[int]) -> None:
-    starts.append(at)
-    line = text[at:end]
-    used, begin, space = 0, 0, -1
-    for first, cells in _cells(line):
-        char = line[first]
-        if used + cells > width and char != " ":
-            # The part after the last space goes to the next row with this character.
-            begin, used = (space, cell_len(line[space:first])) if space > begin + width // 4 else (first, 0)
-            starts.append(at + begin)
-        used += cells
-        if char == " ":
-            space = first + 1
-
-
-def _cells(line: str) -> Iterable[tuple[int, int]]:
-    """The begin and the cells of each character; a character without cells belongs to the character before."""
-    if "\ufe0f" in line:  # this character makes the one before it wider
-        return ((first, cells) for first, _, cells in split_graphemes(line)[0])
-    return enumerate(map(get_character_cell_size, line))
 
 
 # Signs, each one cell wide, with a plain ASCII set for terminals without them
@@ -236,10 +221,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
 
     ALLOW_SELECT = False
     BINDINGS = bindings("list")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "view--cursor", "view--empty", "view--dim", "view--match", "view--strong", "view--accent", "view--ok",
-        "view--warn", "view--bad", "view--read", "view--write", "view--destructive", "view--in", "view--out",
-    }  # fmt: skip
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"view--{look}" for look in _LOOKS.split()}
 
     virtual_size = Reactive(Size(0, 0))
     """Unlike Textual's, a change of it does not lay out the whole screen."""
@@ -250,8 +232,6 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         """`empty` is shown dimmed while there are no rows."""
         super().__init__(id=id)
         self.set_reactive(RowsView.empty, empty)
-        self._looks: dict[tuple[str, bool], Style] = {}
-        """Styles by look and cursor. Textual takes 0.1 ms to make one: too long for every piece of every row."""
 
     # What a subclass overrides
 
@@ -323,9 +303,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         """The Rich style of a component class in the present theme; `name` lacks the `view--`, "" is plain."""
         if isinstance(name, Style):
             return name
-        if (found := self._looks.get((name, on_cursor))) is not None:
-            return found
-        style = self.get_component_rich_style("view--cursor") if on_cursor else self.rich_style
+        style = self.get_component_rich_style("view--cursor" if on_cursor else "view--plain")
         if name:
             full_name = name if "--" in name else f"view--{name}"
             own = self.get_component_rich_style(full_name, partial=True)
@@ -334,13 +312,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
                 whole = self.get_component_rich_style(full_name)
                 style += Style(color=whole.color, bgcolor=whole.bgcolor if own.bgcolor and not on_cursor else None)
             style += own.without_color
-        self._looks[name, on_cursor] = style
         return style
-
-    def notify_style_update(self) -> None:
-        """Drop the cached styles after a change of theme, focus or classes."""
-        super().notify_style_update()
-        self._looks.clear()
 
     # Drawing
 
@@ -482,8 +454,8 @@ class VirtualList(CursorView, Generic[T]):
         Without `keep`, the cursor goes to the first row, as after typing a filter.
         """
         before = self._present_key
-        cursor = self._place_of(rows, before) if keep else 0
-        cursor = max(0, min(cursor, len(rows) - 1))
+        same = (index for index, row in enumerate(rows) if self._key_of(row) == before)
+        cursor = max(0, min(next(same, self.cursor), len(rows) - 1)) if keep else 0
         self.rows = rows
         # Scroll by as much as the row moved, so that the row stays at its place on the screen.
         self.rows_changed(self.top + cursor - self.cursor if keep else 0, cursor=cursor)
@@ -493,23 +465,14 @@ class VirtualList(CursorView, Generic[T]):
 
     def go_to(self, key: Hashable) -> bool:
         """Put the cursor on the row with this key; False if there is none."""
-        for index, row in enumerate(self.rows):
-            if self._key_of(row) == key:
-                self.move_to(index, center=True)
-                return True
-        return False
+        found = next((index for index, row in enumerate(self.rows) if self._key_of(row) == key), None)
+        if found is not None:
+            self.move_to(found, center=True)
+        return found is not None
 
     @property
     def _present_key(self) -> Hashable:
         return self._key_of(self.rows[self.cursor]) if self.rows else None
-
-    def _place_of(self, rows: Sequence[T], key: Hashable) -> int:
-        if key is None:
-            return 0
-        at = self.cursor
-        if at < len(rows) and self._key_of(rows[at]) == key:
-            return at
-        return next((index for index, row in enumerate(rows) if self._key_of(row) == key), at)
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
         return self._draw_row(self.rows[index], width, selected)

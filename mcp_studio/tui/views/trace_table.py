@@ -15,6 +15,7 @@ from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
 from mcp_studio.present import units
 from mcp_studio.protocol.core import progress_text, read_progress
+from mcp_studio.protocol.versions import LISTS
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.message import DIRECTIONS, KINDS, Columns, Recording, WireMessage
@@ -30,10 +31,7 @@ _READ = 4_096
 _LONGEST = 200
 _LOOKED_AT = 200
 """Messages of a folded row that are read for its text."""
-_LISTS = (
-    "tools/list", "resources/list", "resources/templates/list", "prompts/list", "tasks/list",
-    *(f"notifications/{kind}/list_changed" for kind in ("tools", "resources", "prompts")),
-)  # fmt: skip
+_LISTS = (*LISTS, "tasks/list", *(f"notifications/{name}_changed" for name in LISTS))
 _FAILED = ("4", "5", "f")
 """The first characters of an HTTP status that means a failure."""
 _HEADS = 8
@@ -302,8 +300,8 @@ def refreshes(columns: Columns, first: int, last: int) -> Iterator[int]:
 
 _FRAME = 1 / 15
 """Seconds between two refreshes while a query searches."""
-_SLICE, _STEP = 0.008, 100_000
-"""Seconds that a query may take per refresh, and entries that are folded per refresh."""
+_SLICE = 0.008
+"""Seconds that a query may take per refresh."""
 
 
 class TraceTable(CursorView):
@@ -409,10 +407,9 @@ class TraceTable(CursorView):
 
     def _fold(self) -> None:
         columns, first = self._source.columns, self._source.columns.first
-        begin = max(first, self._folded_up_to + 1)
-        self._folded_up_to = min(begin + _STEP, self._total + 1) - 1
-        found = refreshes(columns, begin - first, self._folded_up_to + 1 - first)
+        found = refreshes(columns, max(0, self._folded_up_to + 1 - first), self._total + 1 - first)
         self._folded.extend(first + row for row in found)
+        self._folded_up_to = self._total
         del self._folded[: bisect_left(self._folded, self._first)]
 
     @property
@@ -458,8 +455,8 @@ class TraceTable(CursorView):
 
     @property
     def _searching(self) -> bool:
-        """Whether a search or the folding will find more rows even if no entry comes."""
-        return self._folded_up_to < self._total * self.folds if self.search is None else self.search.done < 1
+        """Whether a search will find more rows even if no entry comes."""
+        return self.search is not None and self.search.done < 1
 
     def refresh_entries(self) -> None:
         """Take over changes of the recording if the table is visible."""
