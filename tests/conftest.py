@@ -6,6 +6,7 @@ Also makes the whole run quick.
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -85,9 +86,15 @@ settings.register_profile("studio", deadline=None, derandomize=bool(os.environ.g
 settings.load_profile("studio")
 
 
+# Screens of tests are drawn anew when a key was pressed, and ten times a second besides; sixty took a tenth of the CPU
+# time. Textual reads it when it is imported; the programs that tests start have the rate of the studio.
+os.environ["TEXTUAL_FPS"] = "10"
+importlib.import_module("textual.constants")
+del os.environ["TEXTUAL_FPS"]
+
 LONG = (
-    *("any_terminal", "attacks", "bundled", "conformance", "hostile_asking", "hostile_failures"),
-    "sign_in_real",
+    *("any_terminal", "attacks", "bad_input", "bundled", "conformance", "durable", "floods", "hardship", "hostile"),
+    *("hostile_asking", "hostile_failures", "hygiene", "other_clients", "sign_in_real", "tokens_screen", "workflow"),
 )
 """Test files that take long although they are small."""
 

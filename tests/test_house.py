@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.support import ROOT
 from tests.test_layers import PACKAGE, imports, module_name, modules
 
 ROOMS = {
@@ -36,6 +37,12 @@ SAYS_NOTHING = re.compile(
     r"|helpers?|common)"
 )
 """Names of modules that nobody would look for."""
+
+
+FREE = {"_replace", "_asdict", "_fields", "_make", "_exit"}
+"""Names of the standard library that are public all the same."""
+HIDDEN = re.compile(r"(?:(?<=[\w)\]])(?<!\bself)\.|attr\(.*[\"']|^\s*from mcp_studio.* )(_[a-zA-Z]\w*)", re.M)
+"""A name that its owner does not publish, in a line of the tests."""
 
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -110,7 +117,7 @@ def torn() -> list[str]:
 
 @cache
 def own_names() -> set[str]:
-    own = {"_replace", "_asdict", "_fields", "_make", "_exit"}
+    own = set(FREE)
     for file in files():
         for node in file.nodes:
             if isinstance(node, DEFINITIONS):
@@ -168,6 +175,12 @@ def test_files_are_cut_where_things_end() -> None:
     assert few(found := torn(), TORN), found
     assert not [file.name for file in files() if SAYS_NOTHING.fullmatch(file.path.stem)]
     assert len(found := private()) <= PRIVATE, found
+
+
+def test_no_test_touches_a_private_member() -> None:
+    tests = {path.name: path.read_text("utf-8") for path in ROOT.joinpath("tests").rglob("*.py")}
+    ours = own_names() - FREE
+    assert {name: found for name, text in tests.items() if (found := ours.intersection(HIDDEN.findall(text)))} == {}
 
 
 def test_functions_can_be_read_at_a_glance() -> None:

@@ -26,7 +26,7 @@ from mcp_studio.vault.base import LockHeld, Vault, beside, file_lock
 
 VERSION = 1
 FILE = "sign-ins.json"
-_PATIENCE = 60.0
+PATIENCE = 60.0
 """Seconds to wait for another process that renews: longer than a few requests take."""
 _PROBE = "tried"
 """A name in the vault that nothing else uses."""
@@ -226,7 +226,7 @@ class GrantStore:
 
     async def _lock_out(self, locks: ExitStack, resource: str, account: str) -> None:
         """Lock out other processes. It polls, because a thread that waits for a file lock cannot be cancelled."""
-        file, end = self._locks / f"{_digest(resource, account)}.lock", time.monotonic() + _PATIENCE
+        file, end = self._locks / f"{_digest(resource, account)}.lock", time.monotonic() + PATIENCE
         while True:
             try:
                 locks.enter_context(file_lock(file, f"the sign-in at {resource}", 0))

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 AUTO = MethodInfo(auto.NAME, "names, then words, then meaning")
 _MOST = 1_000
 """The most hits of one answer."""
-_FOREIGN, _FOREIGN_FIRST = 5.0, 30.0
+FOREIGN, FOREIGN_FIRST = 5.0, 30.0
 """Seconds that a package's method may take for an answer; the second number applies until it has all documents."""
 _CLOSE = 1.0
 
@@ -273,7 +273,7 @@ class SearchIndex:
         engine, worker = self._of(method)
         seconds = None
         if method in self._foreign:
-            seconds = _FOREIGN if method in engine.feeds and not engine.feeds[method].pending else _FOREIGN_FIRST
+            seconds = FOREIGN if method in engine.feeds and not engine.feeds[method].pending else FOREIGN_FIRST
         work = partial(engine.answer, query, method, once, len(text) > LONGEST)
         future = worker.ask(work, engine.ready(query, method, once))
         try:

@@ -184,7 +184,7 @@ FILE = "meanings-1.db"
 """The number changes with the format."""
 MOST = 200_000
 """The most vectors in the file, 90 MB; the oldest are deleted."""
-_BUSY = 0.5
+BUSY = 0.5
 """Seconds to wait while another process writes."""
 _TABLE = (
     "CREATE TABLE IF NOT EXISTS vector (key BLOB PRIMARY KEY, used INTEGER, scale REAL, numbers BLOB) WITHOUT ROWID"
@@ -256,7 +256,7 @@ class VectorCache:
 
 def _connect(file: Path, most: int) -> sqlite3.Connection:
     file.parent.mkdir(parents=True, exist_ok=True)
-    db = sqlite3.connect(file, timeout=_BUSY)
+    db = sqlite3.connect(file, timeout=BUSY)
     db.execute("PRAGMA synchronous=OFF")  # a power failure only costs computing vectors again
     with db:
         db.execute(_TABLE)

@@ -120,7 +120,7 @@ def onward_of(client: Client, answer: Response) -> httpx2.URL | None:
 _REDIRECTS = 5
 _CREDENTIALS = 5
 """How often one request is sent again with other credentials, at most."""
-_REFUSAL, _PATIENCE = 64 * 1024, 5.0
+_REFUSAL, PATIENCE = 64 * 1024, 5.0
 """Bytes and seconds of a refusal's body that are read before the credentials are asked for better ones."""
 _ABANDONED = "abandoned before its end: the connection was closed"
 
@@ -232,7 +232,7 @@ class Edge:
     async def _send_again(self, answer: Response, at: _Attempt) -> bool:
         """Whether to send the request again: there are better credentials, or the requested pause is over."""
         if self.make is not None and answer.status == 401 and not at.refusals:
-            await answer.settle(_REFUSAL, _PATIENCE)
+            await answer.settle(_REFUSAL, PATIENCE)
             at.refusals = 1
             return True
         if self._access is not None and await self._refused(self._access, answer, at):
@@ -241,7 +241,7 @@ class Edge:
         pause = retry_after(answer) if answer.status in (429, 503) and not at.paused else None
         if pause is None or pause > min(self._limits.retry_max, self.connect / 2):
             return False
-        await answer.settle(_REFUSAL, _PATIENCE)
+        await answer.settle(_REFUSAL, PATIENCE)
         at.paused = True
         self._tap.note(f"HTTP status {answer.status} asks to wait {pause:g} seconds; then it is sent once more")
         await asyncio.sleep(pause)
@@ -253,7 +253,7 @@ class Edge:
         nonce = answer.status == 400 and bool(answer.header("dpop-nonce"))
         if (answer.status not in (401, 403) and not nonce) or at.refusals >= _CREDENTIALS:
             return False
-        body = await answer.settle(_REFUSAL, _PATIENCE)
+        body = await answer.settle(_REFUSAL, PATIENCE)
         at.refusals += 1
         refusal = Refused(
             answer.status, at.method, str(answer.url), at.credentials, answer.headers, excerpt(body), at.refusals

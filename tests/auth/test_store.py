@@ -167,7 +167,7 @@ async def test_only_one_at_a_time_holds_the_lock(tmp_path: Path, monkeypatch: py
 
     await asyncio.gather(*(hold(name) for name in "abc"))
     assert order[0::2] == order[1::2]
-    monkeypatch.setattr("mcp_studio.auth.store._PATIENCE", 0.05)
+    monkeypatch.setattr("mcp_studio.auth.store.PATIENCE", 0.05)
     async with made.lock("https://mcp.example/mcp"), made.lock("https://mcp.example/other"):
         with pytest.raises(LockHeld):
             async with store(tmp_path).lock("https://mcp.example/mcp"):

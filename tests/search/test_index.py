@@ -12,9 +12,8 @@ import pytest
 
 from mcp_studio.catalog.catalog import Catalog
 from mcp_studio.catalog.listing import Listing
-from mcp_studio.search.bm25 import Bm25
 from mcp_studio.search.engine import Feed
-from mcp_studio.search.method import LONGEST, Answer, Found, Query, Scope, SearchProblem
+from mcp_studio.search.method import LONGEST, Answer, Document, Found, Query, Scope, SearchProblem
 from tests.search.index_kit import Make, document, listing, names, searching
 from tests.support import wait_until
 
@@ -213,15 +212,16 @@ async def test_a_server_that_goes_while_it_is_taken_up_is_found_no_more(indexes:
     assert names(await index.ask("read")) == ["large.read", "small.read"]
 
 
-def test_what_lists_and_forgets_much_is_found_as_in_a_new_index(indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_studio.search.engine._MANY_GONE", 10)
-    index, made, inside = indexes(), list[Bm25](), Bm25.__init__
-    monkeypatch.setattr(Bm25, "__init__", lambda self, *given: made.append(self) or inside(self, *given))
+def test_what_lists_and_forgets_much_is_found_as_in_a_new_index(indexes: Make) -> None:
+    index, alone = indexes(), indexes()
+    last: list[Document] = []
     for round in range(5):
-        index.list("s", "tool", [document("s", f"read_{round}_{at}") for at in range(30)])
-        assert index.ask_now(f"read {round}", method="bm25").total == 30
+        last = [document("s", f"read_{round}_{at}") for at in range(300)]
+        index.list("s", "tool", last)
+        assert index.ask_now(f"read {round}", method="bm25").total == 300
     assert names(index.ask_now("read_4_7"))[0] == "s.read_4_7" and not index.ask_now("read_3_7", method="regex").hits
-    assert len(made) > 1, "what is left of those that have gone is let go"
+    alone.list("s", "tool", last)
+    assert index.ask_now("read 4", method="bm25").hits == alone.ask_now("read 4", method="bm25").hits
 
 
 async def test_questions_given_up_before_their_turn_are_not_answered(

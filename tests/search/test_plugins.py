@@ -141,8 +141,8 @@ def test_what_a_method_says_of_a_question_is_told_as_it_is(manners: None, indexe
 async def test_a_method_that_takes_too_long_is_not_waited_for(
     manners: None, indexes: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serving, "_FOREIGN", 0.05)
-    monkeypatch.setattr(serving, "_FOREIGN_FIRST", 0.05)
+    monkeypatch.setattr(serving, "FOREIGN", 0.05)
+    monkeypatch.setattr(serving, "FOREIGN_FIRST", 0.05)
 
     index = filled(indexes)
     for _ in range(2):
@@ -159,8 +159,7 @@ async def test_a_method_that_takes_too_long_is_not_waited_for(
 def test_closing_does_not_wait_for_a_method_that_hangs(
     manners: None, monkeypatch: pytest.MonkeyPatch, indexes: Make
 ) -> None:
-    monkeypatch.setattr(serving, "_FOREIGN_FIRST", 0.5)
-    monkeypatch.setattr(serving, "_CLOSE", 0.05)
+    monkeypatch.setattr(serving, "FOREIGN_FIRST", 0.5)
     index = filled(indexes)
     with pytest.raises(MethodFailed):
         index.ask_now("read", method="slow")
@@ -192,13 +191,15 @@ class One:
 """
 
 
-def test_all_have_the_same_time_to_end(plug: Plug, indexes: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_studio.search.index._CLOSE", 60.0)
+def test_all_have_the_same_time_to_end(plug: Plug, indexes: Make) -> None:
     plug("ending", TOGETHER, *(f"{name} = ending:One" for name in "abc"))
     index = filled(indexes)
     for name in "abc":
         index.ask_now("read", method=name)
     index.close()
+    for thread in threading.enumerate():
+        if thread.name.startswith("search"):
+            thread.join(20)
     assert sorted(sys.modules["ending"].ended) == [0, 1, 2], "none waits for another one"
     assert searching() == []
 

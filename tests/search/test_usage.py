@@ -135,17 +135,17 @@ def test_an_empty_question_shows_what_was_used_last_then_most_then_the_rest(
     assert names(index.ask_now(""))[:2] == ["first.t0", "first.t1"]
     assert names(index.ask_now(""))[20:22] == ["second.b", "second.a"]
     assert names(index.ask_now(" "))[-1] == "second.p"
-    monkeypatch.setattr("mcp_studio.search.engine._RECENT", 2)
     clock = iter(range(10**9, 2 * 10**9))
     monkeypatch.setattr(time, "time", lambda: float(next(clock)))
-    for name in ("t5", "t5", "t5", "t6", "t7", "gone", "t8"):
+    for name in ("t5", "t5", "t5", "t6", "t7", "gone", *(f"t{number}" for number in range(8, 15))):
         used.ran(Ref("tool", "first", name))
     used.opened(Ref("tool", "second", "a"))
-    found = index.ask_now("", limit=6)
-    assert names(found) == ["second.a", "first.t8", "first.t5", "first.t7", "first.t6", "first.t0"]
+    found = index.ask_now("", limit=12)
+    recent = [f"first.t{number}" for number in range(14, 7, -1)]
+    assert names(found) == ["second.a", *recent, "first.t5", "first.t7", "first.t6", "first.t0"]
     assert found.method == "used" and (found.total, found.of) == (23, 23)
     assert found.hits[0].used == Used(1, found.hits[0].used.last if found.hits[0].used else 0)
-    assert [hit.used.count if hit.used else 0 for hit in found.hits] == [1, 1, 3, 1, 1, 0]
+    assert [hit.used.count if hit.used else 0 for hit in found.hits] == [*[1] * 8, 3, 1, 1, 0]
 
 
 def test_what_is_used_goes_first_among_equals_and_never_before_better_words(indexes: Make, tmp_path: Path) -> None:

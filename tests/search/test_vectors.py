@@ -110,7 +110,7 @@ def test_a_folder_that_cannot_be_written_costs_time_only(tmp_path: Path) -> None
 
 
 def test_while_another_one_writes_it_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_studio.search.semantic._BUSY", 0.01)
+    monkeypatch.setattr("mcp_studio.search.semantic.BUSY", 0.01)
     given = vectors(100)
     first = VectorCache(tmp_path)
     put(first, given)

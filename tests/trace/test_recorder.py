@@ -10,7 +10,6 @@ from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import parse
 from mcp_studio.redact import Redactor
 from mcp_studio.trace import message as bits
-from mcp_studio.trace import store as stores
 from mcp_studio.trace.disk.format import Batch
 from mcp_studio.trace.disk.session import Session
 from mcp_studio.trace.disk.writer import Writer
@@ -214,16 +213,16 @@ async def test_nothing_leaves_the_memory_before_it_is_written() -> None:
     assert "2 messages" in store.problem
 
 
-async def test_the_memory_is_bounded_although_the_disk_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "_MOST", 10 << 20)
+async def test_the_memory_is_bounded_although_the_disk_does_not_answer() -> None:
     disk = Slow()
     store = TraceStore(Redactor(), disk=disk)
-    for _ in range(60):
-        store.add("s", "in", "stderr", b"x" * 300_000)
+    body = b"x" * 1_000_000
+    for _ in range(200):
+        store.add("s", "in", "stderr", body)
     store.flush()
-    assert 20 < in_memory(store) < 40 and store.total == len(store) == 60
-    assert store[0].body == b"" and store[59].body == b"x" * 300_000
-    assert sum(len(batch.bodies) for batch in disk.taken) == 60
+    assert 100 < in_memory(store) < 150 and store.total == len(store) == 200
+    assert store[0].body == b"" and store[199].body == body
+    assert sum(len(batch.bodies) for batch in disk.taken) == 200
 
 
 @pytest.mark.parametrize("size", [10, 300_000])

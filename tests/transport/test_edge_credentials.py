@@ -198,7 +198,7 @@ async def test_no_request_is_sent_for_ever_with_new_credentials() -> None:
 async def test_a_refusal_whose_body_never_ends_is_shown_to_the_credentials_all_the_same(
     monkeypatch: pytest.MonkeyPatch, large: bool
 ) -> None:
-    monkeypatch.setattr(edge, "_PATIENCE", 0.1)
+    monkeypatch.setattr(edge, "PATIENCE", 0.1)
 
     async def bad(got: Request, reply: Reply) -> None:
         if got.headers["authorization"] == "Bearer 0":

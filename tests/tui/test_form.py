@@ -378,11 +378,12 @@ async def test_a_thousand_rows_are_three_widgets_and_the_current_one_stays_in_vi
 
 
 @pytest.mark.parametrize("ascii", [False, True])
-async def test_hostile_names_and_texts_are_drawn_as_text(ascii: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_hostile_names_and_texts_are_drawn_as_text(ascii: bool, request: pytest.FixtureRequest) -> None:
     from mcp_studio.tui.views import rows
 
     if ascii:
-        monkeypatch.setattr(rows, "_chosen", rows.ASCII)
+        request.addfinalizer(lambda: rows.choose(ascii=False))
+        rows.choose(ascii=True)
     async with hosted(TOOLS["hostile"][1], {"[@click=app.quit]x\x1b[31m\u202e": "\x1b]52;c;aGk=\x07"}) as host:
         text = ""
         for _ in range(12):

@@ -43,7 +43,7 @@ _LONGEST = 300 << 20
 """Bytes of the largest value that is read from a file."""
 _BUSY, _BUSY_WRITER = 2.0, 30.0
 """Seconds that a statement waits for another process, as a reader and as the writer."""
-_PATIENCE = 10.0
+PATIENCE = 10.0
 """Seconds for the first statements of a connection (see `unhurried`), so that no file can waste more time."""
 
 
@@ -124,7 +124,7 @@ def _bound(db: sqlite3.Connection) -> None:
     db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
     for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "cache_size=-2000"):
         db.execute(f"PRAGMA {pragma}")
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + PATIENCE
     db.set_progress_handler(lambda: time.monotonic() > deadline, 1_000_000)
 
 

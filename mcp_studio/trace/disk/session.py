@@ -26,7 +26,7 @@ from mcp_studio.trace.message import CODES, DIRECTIONS, KINDS, OUTCOMES, Columns
 
 _MOST_ENTRIES = 10_000_000
 _MOST_LINKS = 1_000_000
-_PATIENCE = 20.0
+PATIENCE = 20.0
 """Seconds for reading all columns; an honest file of a million entries takes 0.2."""
 _LATEST = 1e11
 """Seconds of the year 5138: later times cannot be shown everywhere."""
@@ -57,7 +57,7 @@ class Loader:
         Raises:
             StudioError: the file cannot be read at all.
         """
-        self._deadline = time.monotonic() + _PATIENCE
+        self._deadline = time.monotonic() + PATIENCE
         changed: set[int] = set()
         with format.as_studio_errors(self._path):
             self._db.execute("BEGIN")  # one transaction, because a change may concern the newest entry

@@ -135,7 +135,7 @@ def made_of(items: Iterable[Item], head: Mapping[str, Json] | None = None, probl
 _GZIP, _SQLITE = b"\x1f\x8b", b"SQLite format 3\0"
 
 
-_ENTRIES, _LINE, _WHOLE = 2_000_000, 128 * MB, 2048 * MB
+ENTRIES, LINE, WHOLE = 2_000_000, 128 * MB, 2048 * MB
 """The bounds on a file, which is unpacked while it is read: entries, bytes of one line, bytes of all."""
 _HEAD = 1024 * KB
 """Bytes of the longest first line."""
@@ -203,9 +203,9 @@ def _items(lines: Iterator[bytes], place: str, problems: list[str]) -> Iterator[
 
 def _lines(stream: IO[bytes] | gzip.GzipFile, place: str, problems: list[str]) -> Iterator[bytes]:
     """The lines of a stream, within the bounds."""
-    left = _WHOLE
+    left = WHOLE
     for number in count(1):
-        most = _LINE if number > 1 else _HEAD
+        most = LINE if number > 1 else _HEAD
         try:
             line = stream.readline(most + 1)
         except EOFError:
@@ -218,7 +218,7 @@ def _lines(stream: IO[bytes] | gzip.GzipFile, place: str, problems: list[str]) -
         left -= len(line)
         if len(line) > most and number == 1:
             return
-        if len(line) > most or left < 0 or number > _ENTRIES + 1:
+        if len(line) > most or left < 0 or number > ENTRIES + 1:
             hint = "Export less of it: a filter takes only what is looked for."
             raise LimitExceeded(f"{place} is too large, from line {number:,} on.", limit="trace", hint=hint)
         yield line

@@ -42,7 +42,7 @@ PATH = "/v1/traces"
 METRICS_PATH = "/v1/metrics"
 """The paths of spans and metrics at a collector whose address has no path (OTLP over HTTP)."""
 _BATCH = 500
-_TIME = 10.0
+TIME = 10.0
 """Seconds for one batch, with pauses and another attempt if the collector is busy."""
 _ANSWER = 64 * KB
 _IDS = ("traceId", "spanId", "parentSpanId")
@@ -135,7 +135,7 @@ class _Collector:
         self._session.stream = True
         self._session.hooks["response"] = [self._keep_answer]
         exporter = OTLPSpanExporter if what == "spans" else OTLPMetricExporter
-        self._exporter: Any = exporter(place, headers=headers, timeout=_TIME, session=self._session)
+        self._exporter: Any = exporter(place, headers=headers, timeout=TIME, session=self._session)
         self._what, self._place = what, place
         self._redactor = redactor
         self._answers: list[tuple[int, str, bytes]] = []
@@ -146,7 +146,7 @@ class _Collector:
         self._answers.clear()
         self._exporter.export(batch)
         if not self._answers:
-            text = f"The collector at {self._place} cannot be reached, or did not answer within {_TIME:g} s."
+            text = f"The collector at {self._place} cannot be reached, or did not answer within {TIME:g} s."
             raise Unreachable(self._redactor.text(text), hint="Is it running, and does it take OTLP over HTTP there?")
         status, reason, body = self._answers[-1]
         if not 200 <= status < 300:

@@ -249,13 +249,13 @@ def test_answers_link_only_to_what_is_there(path: Path) -> None:
 
 
 def test_an_endless_file_is_read_for_a_while(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "_PATIENCE", -1.0)
+    monkeypatch.setattr(loading, "PATIENCE", -1.0)
     with contextlib.closing(Session(path)) as session:
         assert session.problem == "The session x.trace is too long: only its beginning is read."
 
 
 def test_a_file_made_to_waste_time_is_given_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(format, "_PATIENCE", -1.0)
+    monkeypatch.setattr(format, "PATIENCE", -1.0)
     slow: Callable[[sqlite3.Connection], object] = lambda db: db.execute(  # noqa: E731
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
     ).fetchone()

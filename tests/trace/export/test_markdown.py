@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from mcp_studio.trace.export import formats
 from mcp_studio.trace.export.formats import code
 from mcp_studio.trace.lint.rules import Finding
 from tests.trace.export.recorded import exported, item, morning, recorded
@@ -73,7 +72,7 @@ def test_code_is_closed_by_what_opens_it(text: str) -> None:
     assert "\n" not in made and "|" not in made
 
 
-def test_of_very_many_requests_the_first_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "_EXCHANGES", 2)
-    text = report()
-    assert len(rows(text)) == 2 and "\n1 more are left out.\n" in text
+def test_of_very_many_requests_the_first_are_shown() -> None:
+    many = [item(number, "request", "out", b"{}", method="m", outcome="lost") for number in range(1, 2_002)]
+    text = exported(recorded(many), "markdown").decode()
+    assert len(rows(text)) == 2_000 and "\n1 more are left out.\n" in text
