@@ -6,14 +6,13 @@ import asyncio
 import os
 import stat
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from mcp_studio.errors import StudioError
 from mcp_studio.limits import MB
-from mcp_studio.paths import write_atomically
+from mcp_studio.paths import file_lock, write_atomically
 from mcp_studio.session.state import at_most
-from mcp_studio.vault.base import file_lock
 
 _LOCK_PATIENCE = 2.0
 
@@ -62,7 +61,7 @@ class Journal:
             OSError: the disk refuses.
             LockHeld: another program holds the lock for too long.
         """
-        with self._lock():
+        with file_lock(self._file, patience=_LOCK_PATIENCE):
             with open(self._file, "ab+", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
                 if stream.tell() and stream.seek(-1, os.SEEK_END) >= 0 and stream.read(1) != b"\n":
                     stream.write(b"\n")  # an earlier line is incomplete
@@ -77,11 +76,8 @@ class Journal:
         Raises:
             OSError, LockHeld: as `add`.
         """
-        with self._lock():
+        with file_lock(self._file, patience=_LOCK_PATIENCE):
             self._rewrite(choose(self.lines()))
-
-    def _lock(self) -> AbstractContextManager[None]:
-        return file_lock(self._file.with_suffix(".lock"), self._file.name, _LOCK_PATIENCE)
 
     def _rewrite(self, lines: Sequence[bytes]) -> None:
         data = b"".join(line + b"\n" for line in lines)
