@@ -96,7 +96,7 @@ class Studio:
         self.groups = Groups(self.manager, self.numbers, self.catalog)
         self.caller = Caller(
             self.manager, self.tasks, self.catalog, self.inbox, self.checker,
-            Policy(settings.policy, settings.tools), self.groups, self.audit, self.spawn,
+            Policy(settings.policy, settings.tools), self.groups, self.audit, self._background,
             ResourceCache(self.manager.config, settings),
             ResultFilter(self.redactor, self.manager.config, settings.filter),
         )  # fmt: skip

@@ -17,8 +17,8 @@ from mcp_studio.redact import Redactor
 
 _ASIDE = 8
 """Older files that are kept beside the present one."""
-_MOMENT, _LARGE = 0.1, 4_096
-"""Seconds for which the lines of a burst of calls are collected, and bytes of a line that is written at once."""
+_MOMENT = 0.1
+"""Seconds for which the lines of a burst of calls are collected."""
 
 
 class Audit:
@@ -35,7 +35,7 @@ class Audit:
         self._begin: dict[str, Json] = {"by": front_end, "process": os.getpid()}
         self._largest = largest
         self._handle = -1
-        self._lines: list[bytes] = []
+        self._lines: list[dict[str, Json]] = []
         self._timer: asyncio.TimerHandle | None = None
         """Runs for a moment after each write."""
         self._problem: str | None = None
@@ -46,16 +46,14 @@ class Audit:
 
         If the disk refuses, lines are lost. The first time, a sentence about that is returned.
         """
-        line: dict[str, Json] = {
+        self._lines.append({
             "time": round(time.time(), 3), "who": origin, **self._begin,
             "server": call.ref.server, "tool": call.ref.name, "arguments": call.params.get("arguments"),
             "verdict": judgement.verdict, "rule": judgement.rule, "risk": judgement.risk, "approved": call.approved_by,
             "outcome": OUTCOMES[type(outcome)], "said": "" if isinstance(outcome, Succeeded) else said_of(outcome),
             "ms": round(outcome.ms, 1), "tried": [one._asdict() for one in call.tried],
-        }  # fmt: skip
-        data = dumps(line)
-        self._lines.append(data if len(data) <= LARGEST_ENTRY else dumps({**line, "arguments": None, "large": True}))
-        if self._timer is None or len(data) > _LARGE:
+        })  # fmt: skip
+        if self._timer is None:
             self._write()
         told, self._problem = self._problem, self._problem and ""
         return told or ""
@@ -69,7 +67,7 @@ class Audit:
             if self._handle < 0:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
                 self._handle = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            os.write(self._handle, self._redactor.bytes(b"\n".join((*lines, b""))))
+            os.write(self._handle, self._redactor.bytes(b"".join(map(_text, lines))))
             if os.fstat(self._handle).st_size > self._largest:
                 self.close()
                 self.file.replace(self.file.with_name(f"{self.file.stem}-{time.time_ns()}.jsonl"))
@@ -95,3 +93,8 @@ class Audit:
 
     def _aside(self) -> list[Path]:
         return sorted(self.file.parent.glob(f"{self.file.stem}-*.jsonl"))
+
+
+def _text(line: dict[str, Json]) -> bytes:
+    text = dumps(line)
+    return (text if len(text) <= LARGEST_ENTRY else dumps({**line, "arguments": None, "large": True})) + b"\n"

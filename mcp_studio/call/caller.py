@@ -51,9 +51,10 @@ from mcp_studio.session.groups import Groups, Member
 from mcp_studio.session.inbox import Inbox, InputRequest
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.server_requests import drive, opened_pages
-from mcp_studio.session.state import Spawn, until
+from mcp_studio.session.state import until
 from mcp_studio.session.task_manager import TaskManager, unreachable
 from mcp_studio.session.tasks import Task
+from mcp_studio.transport.base import Tasks
 from mcp_studio.transport.http_errors import SessionLost
 
 _LARGE = 32 * 1024
@@ -98,8 +99,8 @@ class Caller:
     policy: Policy
     groups: Groups
     audit: Audit
-    spawn: Spawn
-    """Starts a task that belongs to the studio."""
+    background: Tasks
+    """The studio's tasks."""
     reads: ResourceCache
     """Results of `resources/read` that can be returned again."""
     filter: ResultFilter
@@ -171,8 +172,7 @@ class Caller:
 
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
         self._running.append(call)
-        call.task = self.spawn(work)
-        call.task.add_done_callback(lambda task: (self._running.remove(call), call.ended(task)))
+        call.task = self.background.spawn(work, then=lambda task: (self._running.remove(call), call.ended(task)))
         return call
 
     async def _get(self, call: Call) -> None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import date
 from fnmatch import fnmatchcase, translate
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from mcp_studio.call.call import Call, Denied
@@ -30,8 +30,6 @@ _READ = 4_000
 """Characters of each value that are checked."""
 _REMEMBERED = 500
 """Shapes of calls whose rules are cached, and tools whose profiles are."""
-
-_TooOften = Callable[[tuple[object, str], int, float], bool]
 
 
 class Profile(NamedTuple):
@@ -69,6 +67,8 @@ class Judgement(NamedTuple):
     profile: Profile = Profile()
 
 
+_Ruling = tuple[Verdict, str, tuple[str, ...]]
+"""A verdict with the rule and the reasons."""
 _Value = tuple[tuple[int, ...], str, Callable[[str], object]]
 """A rule's demand on some arguments: their indexes, the beginning of their values, and a test of the values."""
 _Shape = tuple[str, Risk, str, Origin, tuple[str, ...]]
@@ -123,41 +123,40 @@ class Policy:
         if entries and all([entry.excluded for entry in entries]):
             return Judgement("deny", entries[0].problem, unusable=True, tool=tool)
         profile = self.profile(ref, tool, trusted)
-        texts, whole = _texts(arguments) if arguments else (list[_Text](), True)
-        too_often = partial(self._recent.too_often, counts=counts)
-        risk, raised = _raised(profile.risk, texts) if texts else (profile.risk, ())
-        judgement = None
+        texts, whole = _texts(arguments)
+        risk, raised = _raised(profile.risk, texts)
+        ruling = None
         if self._rules:
-            judgement = self._by_rule(ref, profile._replace(risk=risk), arguments, texts, origin, too_often)
-        if judgement is None and profile.calls and too_often((None, str(ref)), profile.calls, profile.seconds):
-            judgement = Judgement("deny", f"the server allows {profile.calls} in {profile.seconds:g} s")
-        if judgement is None:
-            judgement = self._by_default(tool, profile, entries, origin, trusted)
-        if judgement.verdict == "allow":
-            judgement = self._doubt(ref, entries, whole) or judgement
-        reasons = judgement.reasons
-        if judgement.verdict != "allow":
+            ruling = self._by_rule(ref, profile._replace(risk=risk), arguments, texts, origin, counts)
+        if ruling is None and profile.calls:
+            if self._recent.too_often((None, str(ref)), profile.calls, profile.seconds, counts=counts):
+                ruling = "deny", f"the server allows {profile.calls} in {profile.seconds:g} s", ()
+        ruling = ruling or self._by_default(tool, profile, entries, origin, trusted)
+        if ruling[0] == "allow":
+            ruling = self._doubt(ref, entries, whole) or ruling
+        verdict, rule, reasons = ruling
+        if verdict != "allow":
             who = ("a program wants it",) if origin == "program" else ()
             reasons = (*reasons, *who, *_reasons(tool, trusted), *raised)
-        return Judgement(judgement.verdict, judgement.rule, reasons, False, risk, tool, profile)
+        return Judgement(verdict, rule, reasons, False, risk, tool, profile)
 
-    def _doubt(self, ref: Ref, entries: Sequence[Entry], whole: bool) -> Judgement | None:
+    def _doubt(self, ref: Ref, entries: Sequence[Entry], whole: bool) -> _Ruling | None:
         """Why an allowed call needs approval nevertheless; None where it does not."""
         for entry in entries:
             if entry.change and entry.change.unaccepted:
-                return Judgement("ask", "its definition changed", (entry.change.words,))
+                return "ask", "its definition changed", (entry.change.words,)
         for rule in self._broken:
             if _pattern(rule.tools).match(str(ref)):
-                return Judgement("ask", f"a policy rule for {rule.tools!r} could not be read")
+                return "ask", f"a policy rule for {rule.tools!r} could not be read", ()
         for rule in () if whole else self._rules:
             looks = rule.verdict != "allow" and (rule.arguments or rule.risk)
             if looks and _pattern(rule.tools).match(str(ref)):
-                return Judgement("ask", "its arguments are too large to be looked at")
+                return "ask", "its arguments are too large to be looked at", ()
         return None
 
     def _by_rule(
-        self, ref: Ref, profile: Profile, arguments: Json, texts: Sequence[_Text], origin: Origin, too_often: _TooOften
-    ) -> Judgement | None:
+        self, ref: Ref, profile: Profile, arguments: Json, texts: Sequence[_Text], origin: Origin, counts: bool
+    ) -> _Ruling | None:
         names, said = tuple([name for name, _ in texts]), [text for _, text in texts]
         today, exactly = date.today().isoformat(), ""
         for rule, values in self._candidates((str(ref), profile.risk, profile.category, origin, names)):
@@ -173,25 +172,25 @@ class Policy:
                 if (rule.until and rule.until < today) or rule.exactly not in ("", exactly):
                     continue
                 if not rule.calls:
-                    return Judgement(rule.verdict, f"policy rule {rule.tools!r}")
+                    return rule.verdict, f"policy rule {rule.tools!r}", ()
                 whose = {"tool": str(ref), "server": ref.server, "origin": origin}[rule.per]
-                if too_often((id(rule), whose), rule.calls, rule.seconds):
-                    return Judgement(rule.verdict, f"more than {rule.calls} in {rule.seconds:g} s of {whose}")
+                if self._recent.too_often((id(rule), whose), rule.calls, rule.seconds, counts=counts):
+                    return rule.verdict, f"more than {rule.calls} in {rule.seconds:g} s of {whose}", ()
         return None
 
     def _by_default(
         self, tool: ToolView | None, profile: Profile, entries: Sequence[Entry], origin: Origin, trusted: bool
-    ) -> Judgement:
+    ) -> _Ruling:
         if len(entries) > 1:
-            return Judgement("ask", "listed more than once", ("listed more than once",))
+            return "ask", "listed more than once", ("listed more than once",)
         if profile.approval:
-            return Judgement("ask", "the server wants approval for it", ("the server wants approval for it",))
+            return "ask", "the server wants approval for it", ("the server wants approval for it",)
         if origin == "person":
             quiet, rule = tool is None or not tool.destructive, "destructive tools are asked about"
         else:
             quiet = trusted and tool is not None and tool.read_only
             rule = "programs need approval, except for read-only tools of trusted servers"
-        return Judgement("allow", "no rule asks about it") if quiet else Judgement("ask", rule)
+        return ("allow", "no rule asks about it", ()) if quiet else ("ask", rule, ())
 
     def _fitting(self, shape: _Shape) -> list[_Candidate]:
         """The rules that may match calls of a shape; cached, because a thousand patterns take a while."""

@@ -241,6 +241,7 @@ async def body_of(receive: Receive, most: int, seconds: float) -> bytes | int:
 
 
 log = logging.getLogger(__name__)
+Then = Callable[[asyncio.Task[None]], object]
 
 
 class Tasks:
@@ -255,11 +256,13 @@ class Tasks:
         self._tasks: set[asyncio.Task[None]] = set()
         self._failed = failed
 
-    def spawn(self, work: Coroutine[Any, Any, None], out: Outgoing | None = None) -> asyncio.Task[None]:
-        """Start a task, about a message or about the whole connection."""
+    def spawn(
+        self, work: Coroutine[Any, Any, None], out: Outgoing | None = None, *, then: Then = bool
+    ) -> asyncio.Task[None]:
+        """Start a task, about a message or about the whole connection; `then` is called with it when it has ended."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(partial(self._done, out))
+        task.add_done_callback(partial(self._done, out, then))
         return task
 
     def cancel(self) -> None:
@@ -275,8 +278,9 @@ class Tasks:
         if self._tasks:
             await asyncio.wait(tuple(self._tasks), timeout=seconds)
 
-    def _done(self, out: Outgoing | None, task: asyncio.Task[None]) -> None:
+    def _done(self, out: Outgoing | None, then: Then, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
+        then(task)
         problem = None if task.cancelled() else task.exception()
         if problem is not None:
             if not isinstance(problem, StudioError):

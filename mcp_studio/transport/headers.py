@@ -99,8 +99,8 @@ class HeadersCommand:
 
         try:
             os.close(child.stdin_fd)
-            out = await LineReader.open(child.stdout_fd, _LARGEST, take)
-            err = await LineReader.open(
+            out = LineReader(child.stdout_fd, _LARGEST, take)
+            err = LineReader(
                 child.stderr_fd, STDERR_LINE, lambda line: errors.append(line if isinstance(line, bytes) else line.head)
             )
             await asyncio.wait((child.exited, out.ended, err.ended), timeout=self._patience)

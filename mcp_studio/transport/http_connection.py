@@ -231,15 +231,14 @@ class HttpConnection:
         if waiting is not None:
             self.abandon(waiting.id)
             self.waiting[waiting.id] = waiting
-        task = self.tasks.spawn(work, out)
+        task = self.tasks.spawn(work, out, then=lambda _: self._forget(waiting))
         if waiting is not None:
             waiting.task = task
-            task.add_done_callback(lambda _: self._forget(waiting))
         elif out.method == "notifications/initialized":
             await asyncio.wait((task,), timeout=self.limits.write)
 
-    def _forget(self, waiting: Waiting) -> None:
-        if self.waiting.get(waiting.id) is waiting:
+    def _forget(self, waiting: Waiting | None) -> None:
+        if waiting is not None and self.waiting.get(waiting.id) is waiting:
             del self.waiting[waiting.id]
 
     async def tell(self, out: Outgoing) -> None:

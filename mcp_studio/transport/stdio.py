@@ -23,44 +23,40 @@ from mcp_studio.transport.guard import GuardedChild, StartFailure, child_environ
 
 SLICE = 0.003
 """Seconds of handling lines before other tasks get a turn."""
+_CHUNK = 1 << 16
+"""Bytes of one read, which are all that a pipe holds."""
 
 
-class LineReader(asyncio.Protocol):
-    """Reads a pipe and hands over its lines."""
+class LineReader:
+    """Reads a pipe and hands over its lines; it owns the descriptor.
 
-    def __init__(self, limit: int, on_line: Callable[[Line], None]) -> None:
+    A read pipe of asyncio asks for 256 KB each time, for which the system maps memory that it then gives back: that
+    takes longer than the read itself.
+    """
+
+    def __init__(self, fd: int, limit: int, on_line: Callable[[Line], None]) -> None:
         self._loop = asyncio.get_running_loop()
+        self._fd = fd
         self._on_line = on_line
         self._splitter = LineSplitter(limit)
         self._lines: deque[Line] = deque()
-        self._scheduled = self._at_end = False
+        self._at_end = self._paused = False
         self.ended: asyncio.Future[None] = self._loop.create_future()
         """Done when all lines up to the end of the pipe were handed over, or the reader was closed."""
+        os.set_blocking(fd, False)
+        self._loop.add_reader(fd, self._read)
 
-    @classmethod
-    async def open(cls, fd: int, limit: int, on_line: Callable[[Line], None]) -> LineReader:
-        """Read a pipe; the reader owns the descriptor from now on."""
-        reader = cls(limit, on_line)
-        await asyncio.get_running_loop().connect_read_pipe(lambda: reader, os.fdopen(fd, "rb", 0))
-        return reader
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.ReadTransport", transport)
-
-    def data_received(self, data: bytes) -> None:
-        self._lines += self._splitter.feed(data)
-        if not self._scheduled:
-            self._hand_over()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._at_end = True
-        self._lines += self._splitter.finish()
-        if not self._scheduled:
-            self._hand_over()
+    def _read(self) -> None:
+        try:
+            data = os.read(self._fd, _CHUNK)
+        except BlockingIOError:
+            return
+        self._at_end = not data
+        self._lines += self._splitter.feed(data) if data else self._splitter.finish()
+        self._hand_over()
 
     def _hand_over(self) -> None:
         """Hand over lines for one slice of time; if some are left, reading pauses until they had their turn."""
-        self._scheduled = False
         until = monotonic() + SLICE
         while self._lines:
             try:
@@ -68,20 +64,22 @@ class LineReader(asyncio.Protocol):
             except Exception as problem:  # the error costs this line only, and not the later ones
                 self._loop.call_exception_handler({"message": "a line could not be handled", "exception": problem})
             if self._lines and monotonic() > until:
-                self._transport.pause_reading()
-                self._scheduled = True
+                self._paused = True
+                self._loop.remove_reader(self._fd)
                 self._loop.call_soon(self._hand_over)
                 return
-        self._transport.resume_reading()
-        if self._at_end and not self.ended.done():
-            self.ended.set_result(None)
+        if self._at_end:
+            self.close()
+        elif self._paused and not self.ended.done():
+            self._paused = False
+            self._loop.add_reader(self._fd, self._read)
 
     def close(self) -> None:
         """Stop reading; it may be called more than once."""
-        self._transport.close()
         self._lines.clear()
-        self._on_line = lambda line: None
         if not self.ended.done():
+            self._loop.remove_reader(self._fd)
+            os.close(self._fd)
             self.ended.set_result(None)
 
 
@@ -280,8 +278,8 @@ class StdioTransport:
         self._sink = sink
         self._tap.note(f"started {shlex.join(argv)} as process {child.pid}")
         try:
-            self._stdout = await LineReader.open(child.stdout_fd, self._limits.message, self._on_stdout)
-            self._stderr = await LineReader.open(child.stderr_fd, STDERR_LINE, self._on_stderr)
+            self._stdout = LineReader(child.stdout_fd, self._limits.message, self._on_stdout)
+            self._stderr = LineReader(child.stderr_fd, STDERR_LINE, self._on_stderr)
             self._stdin = await PipeWriter.open(child.stdin_fd, self._limits.write)
         except BaseException:
             child.release()

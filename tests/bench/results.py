@@ -45,7 +45,7 @@ class Framing:
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=theirs)  # noqa: ASYNC220
         os.close(theirs)
         self.lines: asyncio.Queue[Line] = asyncio.Queue()
-        self.reader = await LineReader.open(ours, 1 << 30, self.lines.put_nowait)
+        self.reader = LineReader(ours, 1 << 30, self.lines.put_nowait)
         await self.ask("initialize", HELLO)
 
     async def ask(self, method: str, params: Mapping[str, object]) -> None:

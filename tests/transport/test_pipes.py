@@ -59,7 +59,7 @@ def test_a_line_that_fails_costs_none_of_those_behind_it(slices: float, monkeypa
     async def listen() -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, about: told.append(about["exception"]))
         ours, theirs = os.pipe()
-        reader = await LineReader.open(ours, 1_000, take)
+        reader = LineReader(ours, 1_000, take)
         os.write(theirs, b"one\nbad\ntwo\nbad\n")
         await wait_until(lambda: len(lines) == 4)
         os.write(theirs, b"three\nbad\nfour")
