@@ -70,9 +70,12 @@ LARGE = 1 << 20
 """Bytes from which on a faster library is worth its import, which takes 35 ms."""
 SLICE = 1 << 18
 """Bytes that one search covers, so that other threads run between two searches."""
-_UNIT = rb"[\x00-\x5b\x5d-\x7f]{1,99}+|\\u[dD][89abAB]..\\u....|\\u....|\\.|[^\\][\x80-\xbf]*"
-_PIECE = re.compile(rb"(?s).{1,9999}[ ,]|(?:" + _UNIT + rb"){1,9999}+")
-"""Cuts JSON text, but no escape sequence, no pair of them and no character of several bytes."""
+_ESCAPES = rb"(?:\\u[dD][89abAB]..\\u....|\\u....|\\.){1,16}+"
+_UNIT = rb"[\x00-\x5b\x5d-\x7f]{1,99}+|(?:[\xc0-\xff][\x80-\xbf]*+){1,33}+|" + _ESCAPES + rb"|[^\\]"
+_CUT = rb"(?s).{%d,%d}(?<!\\)\\n|.{1,%d}[ ,]|(?:" + _UNIT + rb"){1,%d}+"
+"""Cuts JSON text at a line end if one is near, but no escape sequence, no pair of them and no character of several
+bytes.
+"""
 
 
 _PLAIN = json.JSONDecoder(parse_constant=_constant, parse_float=_float)
@@ -203,7 +206,7 @@ def pieces(value: Json, margin: str = "\n") -> Iterator[str]:
             yield from pieces(item, inner)
         yield f"{margin}{after}"
     elif isinstance(value, memoryview):
-        yield from (piece[0].decode("utf-8", "replace") for piece in _PIECE.finditer(value))
+        yield from (bytes(piece).decode("utf-8", "replace") for piece in cut(value))
     elif isinstance(value, str) and len(value) > SLICE:
         parts = (value[at : at + SLICE] for at in range(0, len(value), SLICE))
         yield from chain('"', (_compact(part)[1:-1] for part in parts), '"')
@@ -213,10 +216,20 @@ def pieces(value: Json, margin: str = "\n") -> Iterator[str]:
         yield value.text if isinstance(value, ExactFloat) else _compact(value)
 
 
-def text_pieces(part: memoryview) -> Iterator[str]:
-    """Yield the text of a large JSON string in pieces, without a line break at its end."""
-    end = -3 if re.search(rb'[^\\]\\n"\Z', part[-4:]) else -1
-    return (loads(b'"%b"' % piece[0]) for piece in _PIECE.finditer(part[1:end]))
+def cut(text: memoryview, most: int = 10_000) -> Iterator[memoryview]:
+    """Cut JSON text, or the inside of a JSON string, into pieces of at most `most` bytes or little more."""
+    pattern = _CUT % (most - most // 50, most, most, max(1, most // 100))
+    return (text[piece.start() : piece.end()] for piece in re.finditer(pattern, text))
+
+
+def text_pieces(text: str | memoryview) -> Iterator[str]:
+    """Yield a text in pieces, if it is large and a JSON string."""
+    return map(text_of_piece, cut(text[1:-1])) if isinstance(text, memoryview) else iter((text,))
+
+
+def text_of_piece(piece: memoryview) -> str:
+    """The text of a piece of a JSON string."""
+    return loads(b'"%b"' % piece)
 
 
 def printable(value: Json, *, indent: int | None = 2) -> str:

@@ -155,11 +155,12 @@ class Studio:
         self.usage.ran(ref)
         return self.caller.call_tool(ref, arguments, origin="person", approved=approved, **options)
 
-    def read_resource(self, server: str, uri: str, *, fresh: bool = False) -> Call:
+    def read_resource(self, server: str, uri: str, *, fresh: bool = False, parts: bool = False) -> Call:
         """Read a resource by its URI, whether it is listed or not.
 
         Without a `server`, the server that lists the resource or has a matching template is asked. A cached answer that
-        is still fresh (2026-07-28) is returned without asking the server; `fresh` always asks.
+        is still fresh (2026-07-28) is returned without asking the server; `fresh` always asks. `parts` as in
+        `CallOptions`.
 
         Raises:
             UsageError: `server` is empty, and no server or several servers have the resource.
@@ -167,11 +168,11 @@ class Studio:
         server = server or self.groups.server_of(uri)
         self.subscriptions.read(server, uri)
         self.usage.ran(Ref("resource", server, uri))
-        return self.caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, fresh)
+        return self.caller.start(Ref("resource", server, uri), "resources/read", {"uri": uri}, fresh, parts)
 
-    def get_prompt(self, ref: Ref, arguments: Mapping[str, str]) -> Call:
+    def get_prompt(self, ref: Ref, arguments: Mapping[str, str], *, parts: bool = False) -> Call:
         self.usage.ran(ref)
-        return self.caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)})
+        return self.caller.start(ref, "prompts/get", {"name": ref.name, "arguments": dict(arguments)}, parts=parts)
 
     async def skill(self, server: str, which: str, file: str = "") -> SkillReading:
         """Read a skill, or one of its files, by the skill's name or address; compare the file with the skill's entry.

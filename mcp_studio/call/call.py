@@ -237,7 +237,7 @@ def _contents(contents: Json) -> list[str]:
     known = mapping(contents)
     if not isinstance(known.get("uri"), str):
         return [" has no uri."]
-    readable = isinstance(known.get("text"), str) or isinstance(known.get("blob"), str)
+    readable = isinstance(known.get("text"), (str, memoryview)) or isinstance(known.get("blob"), (str, memoryview))
     return [] if readable else [" has neither text nor blob."]
 
 

@@ -40,6 +40,7 @@ from mcp_studio.errors import ProtocolError, StudioError
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.limits import MB
 from mcp_studio.protocol.events import Answered, Refused
+from mcp_studio.protocol.message import whole
 from mcp_studio.protocol.tasks import TaskKind, created_task, support_of
 from mcp_studio.protocol.versions import HEADER_MISMATCH, TASK_RESULT, at_least
 from mcp_studio.protocol.views import ToolView, param_headers
@@ -138,9 +139,11 @@ class Caller:
         call = Call(ref, "tools/call", {"name": ref.name, "arguments": arguments})
         return await consent(self.inbox.ask, judgement, call, approved=approved, times=times)
 
-    def start(self, ref: Ref, method: Method, params: dict[str, Json], fresh: bool = False) -> Call:
-        """Start reading a resource or getting a prompt; `fresh` skips the cache."""
-        call = Call(ref, method, params, fresh=fresh)
+    def start(
+        self, ref: Ref, method: Method, params: dict[str, Json], fresh: bool = False, parts: bool = False
+    ) -> Call:
+        """Start reading a resource or getting a prompt; `fresh` skips the cache, `parts` as in `CallOptions`."""
+        call = Call(ref, method, params, fresh=fresh, parts=parts)
         return self._begin(call, self._get(call))
 
     def prices(self, *servers: str) -> dict[Ref, float]:
@@ -182,6 +185,8 @@ class Caller:
             outcome = await self._outcome(call, None)
             if reading and server in self.manager.names():
                 outcome = self.reads.keep(call, outcome, self.manager.status(server).modern)
+        elif not call.parts:
+            outcome = replace(outcome, result=whole(outcome.result))
         call.finish(await self._filtered(call, outcome))
         call.found(*await self.skills.judge(call, outcome))
 

@@ -14,8 +14,9 @@ from typing import Any, Literal, cast
 
 from mcp_studio.call.call import ANSWERED, CallOutcome, Rejected
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.jsontext import Json, loads
+from mcp_studio.jsontext import Json
 from mcp_studio.limits import MB
+from mcp_studio.protocol.message import whole
 from mcp_studio.redact import MARK, Redactor
 
 _MOST = 16 * MB
@@ -63,7 +64,7 @@ class ResultFilter:
             return outcome
         refused = isinstance(outcome, Rejected)
         look = _Look(self._redactor)
-        masked: Any = look.mask([outcome.message, outcome.data] if refused else outcome.result)
+        masked: Any = look.mask([outcome.message, outcome.data] if refused else whole(outcome.result))
         if not look.counts:
             return outcome
         listed = ", ".join(f"{_KINDS[kind]} {count:,}" for kind, count in look.counts.items())
@@ -84,8 +85,6 @@ class _Look:
 
     def mask(self, value: Json, name: str = "") -> Json:
         """The value with masked findings; one frame for each level."""
-        if isinstance(value, memoryview):
-            value = loads(bytes(value))
         if isinstance(value, dict):
             members: dict[str, Json] = {}
             for key, item in cast("dict[str, Json]", value).items():

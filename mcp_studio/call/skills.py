@@ -12,6 +12,7 @@ from mcp_studio.catalog.skills import Skill, SkillState, Verdict, offered, read_
 from mcp_studio.errors import ProtocolError, UsageError
 from mcp_studio.jsontext import mapping
 from mcp_studio.protocol.events import Answered
+from mcp_studio.protocol.message import whole
 from mcp_studio.session.manager import ConnectionManager
 
 WORDS: dict[SkillState, str] = {
@@ -116,7 +117,7 @@ class SkillReader:
         return tuple(problems), tuple(notes)
 
     async def _judge(self, skill: Skill, uri: str, outcome: Succeeded) -> Verdict:
-        verdict = await asyncio.to_thread(verify, skill, uri, outcome.result)
+        verdict = await asyncio.to_thread(verify, skill, uri, whole(outcome.result))
         if uri == skill.uri:
             self._catalog.judged(skill, verdict)
         return verdict

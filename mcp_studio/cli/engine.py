@@ -7,9 +7,10 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from mcp_studio.auth.hints import add_hint
@@ -20,10 +21,11 @@ from mcp_studio.cli.targets import with_secrets
 from mcp_studio.cli.terminal import Output, can_ask, restore
 from mcp_studio.config.model import Config
 from mcp_studio.errors import StudioError, Unreachable, UsageError
-from mcp_studio.jsontext import Json, mapping, printable
+from mcp_studio.jsontext import Json, mapping, pieces
 from mcp_studio.paths import Paths
 from mcp_studio.present import blocks, crashes, outcomes
 from mcp_studio.protocol.core import progress_text
+from mcp_studio.safetext import escape_live
 from mcp_studio.session.logs import rank_of
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.state import Status, at_most, until
@@ -247,7 +249,7 @@ def check_file(options: Options) -> None:
         raise UsageError(f"{file} cannot be written: {folder} is no folder that can be written to.")
 
 
-def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = blocks.result_text) -> int:
+def end(outcome: CallOutcome, out: Output, show: Callable[[Json], Iterator[str]] = blocks.result_text) -> int:
     """Print a call's outcome, or write its result to the file of `--output`. Returns the exit code."""
     out.ms = outcome.ms
     out.warn(*outcome.problems)
@@ -287,20 +289,23 @@ def _failed(outcome: CallOutcome, out: Output) -> int:
     return code
 
 
-def _succeeded(result: Json, show: Callable[[Json], Json], out: Output) -> int:
+def _succeeded(result: Json, show: Callable[[Json], Iterator[str]], out: Output) -> int:
     file, failed = out.options.value("--output"), None
     if out.json and not file:
         return out.done(result)
-    text, structured = show(result), blocks.structured_content(result)
+    structured = blocks.structured_content(result)
     if file:
         try:
-            out.data(_written(result, blocks.joined(filter(None, (text, *map(printable, structured)))), file))
+            values = (map(escape_live, pieces(value)) for value in structured)
+            out.data(_written(result, blocks.joined((show(result), *values)), file))
             return out.done(result)
         except StudioError as error:  # show the result all the same
             failed = error
-    if text or not structured:
-        out.data(text.removesuffix("\n") if isinstance(text, str) else text)
-    if text and structured:
+    text = filter(None, show(result))
+    begin = next(text, "")
+    if begin or not structured:
+        out.data(chain((begin,), text))
+    if begin and structured:
         out.flush()
         out.note("structured content:")
     for value in structured:
@@ -308,7 +313,7 @@ def _succeeded(result: Json, show: Callable[[Json], Json], out: Output) -> int:
     return out.done(result, failed)
 
 
-def _written(result: Json, text: str, file: str) -> str:
+def _written(result: Json, text: Iterator[str], file: str) -> str:
     """Write a result to a new file and return what to print instead.
     Text is written as it is. Binary content is written as bytes; a second and later part gets a number in its file
     name, and the text that came with it is returned.
@@ -322,12 +327,14 @@ def _written(result: Json, text: str, file: str) -> str:
     except ValueError:
         raise StudioError("The server's content is not valid base64.") from None
     files = [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, len(binary) + 1))]
-    rows = [text] if binary and (len(found) > 1 or "structuredContent" in mapping(result)) else []
-    for target, data in zip(files, binary or [text.encode("utf-8", "surrogatepass")], strict=True):
+    rows = ["".join(text)] if binary and (len(found) > 1 or "structuredContent" in mapping(result)) else []
+    raw = (piece.encode("utf-8", "surrogatepass") for piece in text)
+    for target, data in zip(files, [[one] for one in binary] or [raw], strict=True):
         try:
             with target.open("xb") as out:
-                out.write(data)
+                out.writelines(data)
+                size = out.tell()
         except OSError as problem:
             raise UsageError(f"{target} cannot be written: {problem.strerror or problem}.") from None
-        rows.append(f"{len(data)} bytes written to {target}")
-    return blocks.joined(rows)
+        rows.append(f"{size} bytes written to {target}")
+    return "\n".join(row.removesuffix("\n") for row in rows)

@@ -277,7 +277,7 @@ async def _sample(request: InputRequest, lines: Lines) -> None:
     if isinstance(system := params.pop("systemPrompt", None), str):
         frame(f"system: {system}")
     for message in items_of(params.pop("messages", None)):
-        text = blocks.joined(map(blocks.plain, blocks.message_blocks(message)))
+        text = "".join(blocks.joined(map(blocks.plain, blocks.message_blocks(message))))
         frame(f"{mapping(message).get('role', '?')}: {text}")
     if params:
         frame(pretty(params))

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from getpass import getpass
 from itertools import chain, islice
@@ -20,9 +20,10 @@ from mcp_studio.call.query import parsed, query
 from mcp_studio.catalog.listing import Entry, Ref
 from mcp_studio.cli.options import Options
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.jsontext import Json, pieces, printable, text_pieces
+from mcp_studio.jsontext import Json, pieces, printable
 from mcp_studio.paths import write_object
 from mcp_studio.present import connections, questions
+from mcp_studio.protocol.message import whole
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import escape_live, safe
@@ -122,9 +123,9 @@ class Output:
         """The lowest level of log messages that are printed; empty for none."""
 
     def data(self, *texts: object) -> None:
-        """Print texts on standard output. Nothing with `--json`."""
+        """Print texts on standard output; an iterator is a text in pieces. Nothing with `--json`."""
         for text in () if self.json else texts:
-            self._print(text if isinstance(text, memoryview) else str(text), None)
+            self._print(text if isinstance(text, Iterator) else str(text), None)
 
     def content(self, value: Json) -> None:
         """Print a value as indented JSON on standard output; nothing with `--json`."""
@@ -260,18 +261,22 @@ class Output:
     def _found(self, value: Json) -> Json:
         if not self.options.flag("--query"):
             return value
-        found = query(value, self.options.value("--query"))
+        found = query(whole(value), self.options.value("--query"))
         if found is None and isinstance(value, dict) and not self.lines:
             self.note(f"the expression finds nothing in the result, which has {', '.join(value)}")
         return found
 
     def _print(self, value: Json, indent: int | None) -> None:
-        if isinstance(value, (str, memoryview)):
-            texts = text_pieces(value) if isinstance(value, memoryview) else (one[0] for one in _PARTS.finditer(value))
-            sys.stdout.writelines(safe(text, len(value), lines=True) for text in texts)
+        texts, text = iter((value,)) if isinstance(value, str) else value, ""
+        if isinstance(texts, Iterator):
+            for text in filter(None, texts):
+                sys.stdout.writelines(safe(one[0], len(text), lines=True) for one in _PARTS.finditer(text))
+        elif indent:
+            sys.stdout.writelines(map(escape_live, pieces(value)))
         else:
-            sys.stdout.writelines(map(escape_live, pieces(value)) if indent else (printable(value, indent=None),))
-        sys.stdout.write("\n")
+            sys.stdout.write(printable(whole(value), indent=None))
+        if texts is not value or not text.endswith("\n"):
+            sys.stdout.write("\n")
 
     def _address(self, url: str) -> None:
         # Print the whole address: with values removed that look like secrets, such as `state`, it would not work.

@@ -2,9 +2,10 @@
 
 import binascii
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import Literal, NamedTuple
 
-from mcp_studio.jsontext import Json, items_of, loads_or, mapping, pretty
+from mcp_studio.jsontext import Json, cut, items_of, loads_or, mapping, pretty, text_pieces
 from mcp_studio.present import units
 from mcp_studio.protocol.views import is_app, text_of
 from mcp_studio.safetext import safe
@@ -23,11 +24,11 @@ class Block(NamedTuple):
     """One content block."""
 
     kind: BlockKind
-    text: str = ""
-    """The foreign text, unchanged."""
+    text: str | memoryview = ""
+    """The foreign text, unchanged; a large one is a JSON string."""
     mime: str = ""
-    data: str = ""
-    """The base64 text, unchanged."""
+    data: str | memoryview = ""
+    """The base64 text, unchanged; a large one is a JSON string."""
     uri: str = ""
     title: str = ""
     """The line above the block: the role of a message, or the address of a resource."""
@@ -37,9 +38,14 @@ class Block(NamedTuple):
     """The raw block of an app (its page and what that may access) or of an unknown type."""
 
     @property
+    def content(self) -> str:
+        """The text as a whole."""
+        return "".join(text_pieces(self.text))
+
+    @property
     def size(self) -> int:
         """The size of the data in bytes, computed from the base64 text."""
-        return max(0, len(self.data) * 3 // 4 - self.data[-2:].count("="))
+        return max(0, len(self.data) * 3 // 4 - [*self.data[-3:]].count("="))
 
 
 def blocks_of(result: Json) -> list[Block]:
@@ -94,10 +100,8 @@ def _bare(item: Json) -> Block:
     match fields.get("type"):
         case "text" if isinstance(fields.get("text"), (str, memoryview)):
             return Block("text", fields["text"])
-        case "image":
-            return Block("image", mime=mime, data=text_of(fields, "data"))
-        case "audio":
-            return Block("audio", mime=mime, data=text_of(fields, "data"))
+        case "image" | "audio" as kind:
+            return Block(kind, mime=mime, data=_text(fields, "data"))
         case "resource":
             return _resource(fields.get("resource"), title=True)
         case "resource_link":
@@ -107,14 +111,18 @@ def _bare(item: Json) -> Block:
             return Block("unknown", safe(item, 4_000), raw=item)
 
 
+def _text(fields: dict[str, Json], key: str) -> str | memoryview:
+    return value if isinstance(value := fields.get(key), (str, memoryview)) else ""
+
+
 def _resource(item: Json, *, title: bool) -> Block:
     fields = mapping(item)
     uri, mime = text_of(fields, "uri"), text_of(fields, "mimeType")
     if is_app(fields):
-        return Block("app", text_of(fields, "text") or _decoded(fields), mime, uri=uri, raw=item)
-    if isinstance(fields.get("text"), str):
+        return Block("app", "".join(text_pieces(_text(fields, "text"))) or _decoded(fields), mime, uri=uri, raw=item)
+    if isinstance(fields.get("text"), (str, memoryview)):
         return Block("text", fields["text"], mime, uri=uri, title=f"{uri} {mime}".strip() if title else "")
-    if isinstance(fields.get("blob"), str):
+    if isinstance(fields.get("blob"), (str, memoryview)):
         kind: BlockKind = "image" if mime.startswith("image/") else "audio" if mime.startswith("audio/") else "file"
         return Block(kind, mime=mime, data=fields["blob"], uri=uri)
     return Block("unknown", safe(item, 4_000), raw=item)
@@ -123,8 +131,8 @@ def _resource(item: Json, *, title: bool) -> Block:
 def _decoded(known: dict[str, Json]) -> str:
     """The decoded base64 of a page."""
     try:
-        return binascii.a2b_base64(text_of(known, "blob").encode("ascii")).decode("utf-8", "replace")
-    except (binascii.Error, UnicodeEncodeError):
+        return decode(Block("app", data=_text(known, "blob"))).decode("utf-8", "replace")
+    except ValueError:
         return ""
 
 
@@ -146,40 +154,47 @@ def headline(block: Block) -> str:
     return " · ".join(filter(None, parts))
 
 
-def plain(block: Block) -> str:
-    """A block as plain text, not sanitized; a block without text becomes a line with its type and size."""
+def plain(block: Block) -> Iterator[str]:
+    """A block as pieces of plain text, not sanitized; a block without text becomes a line with its type and size."""
     match block.kind:
         case "text" | "app":
-            return f"[{block.title}]\n{block.text}" if block.title else block.text
+            yield f"[{block.title}]\n" if block.title else ""
+            yield from text_pieces(block.text)
         case "unknown":
-            return pretty(block.raw)
+            yield pretty(block.raw)
         case _:
-            return f"[{headline(block)}]"
+            yield f"[{headline(block)}]"
 
 
-def joined(parts: Iterable[str]) -> str:
-    """Join texts so that each begins on a line of its own; the last one keeps its end. One alone stays what it is."""
-    *before, last = (*parts,) or ("",)
-    return "\n".join([*(part.removesuffix("\n") for part in before), last]) if before else last
+def joined(texts: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Join texts in pieces so that each begins on a line of its own; one alone stays what it is."""
+    last = "\n"
+    for text in texts:
+        if not last.endswith("\n"):
+            yield "\n"
+        for piece in text:
+            yield piece
+            last = piece or last
 
 
-def result_text(result: Json) -> str:
-    """The content of a tool's result as plain text, without its structured content."""
+def result_text(result: Json) -> Iterator[str]:
+    """The content of a tool's result as pieces of plain text, without its structured content."""
     return joined(map(plain, blocks_of(result)))
 
 
-def resource_text(result: Json) -> str:
-    """The result of reading a resource as plain text."""
+def resource_text(result: Json) -> Iterator[str]:
+    """The result of reading a resource as pieces of plain text."""
     return joined(plain(block._replace(title="")) for block in blocks_of(result))
 
 
-def messages_text(result: Json) -> str:
-    """The messages of a prompt as plain text, each under its role."""
-    rows: list[str] = []
+def messages_text(result: Json) -> Iterator[str]:
+    """The messages of a prompt as pieces of plain text, each message under its role."""
     for message in items_of(mapping(result).get("messages")):
-        rows.append(f"{text_of(mapping(message), 'role') or '?'}:")
-        rows += (f"  {line}" for block in message_blocks(message) for line in plain(block).split("\n"))
-    return "\n".join(rows)
+        yield f"{text_of(mapping(message), 'role') or '?'}:"
+        for block in message_blocks(message):
+            yield "\n  "
+            yield from (piece.replace("\n", "\n  ") for piece in plain(block))
+        yield "\n"
 
 
 def key_hints(block: Block) -> str:
@@ -202,8 +217,16 @@ def structured(result: Json) -> tuple[bool, Json]:
         return True, fields["structuredContent"]
     blocks = blocks_of(result)
     text = blocks[0].text if len(blocks) == 1 and blocks[0].kind == "text" else ""
-    value = loads_or(text, exact=True) if text.lstrip()[:1] in ("{", "[") and len(text) <= JSON_MOST else None
+    if isinstance(text, memoryview) or len(text) > JSON_MOST or text.lstrip()[:1] not in ("{", "["):
+        return False, None
+    value = loads_or(text, exact=True)
     return value is not None, value
+
+
+def is_json(text: str | memoryview) -> bool:
+    """Whether a text looks like a JSON object or array."""
+    ends = bytes([text[1], text[-2]]) if isinstance(text, memoryview) else text.strip()[:1] + text.strip()[-1:]
+    return ends in ("{}", "[]", b"{}", b"[]")
 
 
 def structured_content(result: Json) -> list[Json]:
@@ -219,11 +242,23 @@ def structured_content(result: Json) -> list[Json]:
 def _repeats(texts: list[Json], value: Json) -> bool:
     """Whether texts repeat a value: as JSON, unchanged, or one item per text."""
     if len(texts) == 1:
-        if isinstance(texts[0], memoryview):  # a text that is too large to compare: JSON is taken for the same
-            return bytes(texts[0][1:2]) in (b"{", b"[")
+        if isinstance(texts[0], memoryview) or isinstance(value, memoryview):
+            return isinstance(value, memoryview) and _same(texts[0], value)
         return texts[0] == value or equal(loads_or(texts[0], texts[0]), value)
     items = items_of(value)
     return len(texts) == len(items) > 0 and all(map(_repeats, ([text] for text in texts), items))
+
+
+def _same(text: str | memoryview, value: memoryview) -> bool:
+    """Whether a text is JSON text, too, with other white space at most; one that is written differently counts as
+    another, so that nothing stays unseen.
+    """
+    said = sha256(), sha256()
+    for sum, pieces in zip(said, (text_pieces(text), map(bytes, cut(value))), strict=True):
+        for piece in pieces:
+            raw = piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
+            sum.update(raw.translate(None, b" \t\r\n"))
+    return said[0].digest() == said[1].digest()
 
 
 def decode(block: Block) -> bytes:
@@ -233,6 +268,6 @@ def decode(block: Block) -> bytes:
         ValueError: the data is not base64.
     """
     try:
-        return binascii.a2b_base64(block.data.encode("ascii"))
+        return binascii.a2b_base64(block.data.encode("ascii") if isinstance(block.data, str) else block.data[1:-1])
     except (binascii.Error, UnicodeEncodeError) as problem:
         raise ValueError(f"its data is not base64: {problem}") from None

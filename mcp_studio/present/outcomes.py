@@ -23,7 +23,7 @@ def failure(outcome: calls.CallOutcome) -> StudioError:
     match outcome:
         case calls.ToolFailed(result=result):
             structured = (printable(value, indent=None) for value in structured_content(result))
-            text = " ".join(filter(None, (result_text(result), *structured)))
+            text = " ".join(filter(None, ("".join(result_text(result)), *structured)))
             return ToolError(f"tool error: {text or 'the tool gives no reason'}", detail={"result": result})
         case calls.Rejected(code=code, data=data):
             more = "" if data is None else f" {printable(data, indent=None)}"

@@ -63,8 +63,10 @@ _LARGE = 1_000_000
 """Bytes from which on a frame is read without the garbage collector."""
 PART = 5_000_000
 """Bytes from which on a part of an answer stays JSON text where that is wanted."""
-_BATCH = 1_000
-"""Messages of one batch that are handled."""
+_TEXTS, _HOLDERS = ("text", "blob", "data"), ("result", "content", "contents", "messages", "resource")
+"""Members of a result that are texts, and those that hold the blocks of texts."""
+_BATCH = _BLOCKS = 1_000
+"""Messages of one batch that are handled, and blocks that are read one by one."""
 
 
 class Parsed(NamedTuple):
@@ -112,6 +114,18 @@ def parse(frame: bytes, limits: Limits = DEFAULT, parts: Collection[RequestId] =
     return Parsed((_sort(value),), False, value)
 
 
+class LargeResult(dict[str, Json]):
+    """A result whose texts and structured content above `PART` bytes are JSON text, each a `memoryview` of `raw`."""
+
+    raw: memoryview
+    """The JSON text of the whole result."""
+
+
+def whole(result: Json) -> Json:
+    """A result without parts that are JSON text."""
+    return loads(bytes(result.raw)) if isinstance(result, LargeResult) else result
+
+
 def _answer(frame: bytes, parts: Collection[RequestId], limits: Limits) -> dict[str, Json] | None:
     """A large answer to one of these requests, without its large parts; None if it is something else."""
     if not parts or has_more_values(frame, limits.values):
@@ -119,20 +133,24 @@ def _answer(frame: bytes, parts: Collection[RequestId], limits: Limits) -> dict[
     from msgspec import MsgspecError, Raw
     from msgspec.json import decode
 
-    def read(members: dict[str, Raw], *large: str) -> dict[str, Json]:
-        raws = ((name, memoryview(raw)) for name, raw in members.items())
-        return {name: raw if name in large and len(raw) > PART else loads(bytes(raw)) for name, raw in raws}
+    def read(name: str, raw: Raw) -> Json:
+        text = memoryview(raw)
+        if len(text) > PART:
+            if name == "structuredContent" or (name in _TEXTS and text[0] == ord('"')):
+                return text
+            if name in _HOLDERS and text[0] == ord("{"):
+                return {key: read(key, item) for key, item in decode(text, type=dict[str, Raw]).items()}
+            if name in _HOLDERS and text[0] == ord("[") and len(items := decode(text, type=list[Raw])) <= _BLOCKS:
+                return [read(name, item) for item in items]
+        return loads(bytes(text))
 
     try:
-        message: dict[str, Json] = decode(frame, type=dict[str, dict[str, Raw] | str | int])
-        result = message["result"] = read(message["result"], "content", "structuredContent")
-        if isinstance(content := result.get("content"), memoryview):
-            (members,) = decode(content, type=tuple[dict[str, Raw]])
-            result["content"] = [block := read(members, "text")]
-            if block["type"] != "text" or block["text"][0] != ord('"'):
-                return None
+        message: dict[str, Json] = decode(frame, type=dict[str, Raw])
+        result = LargeResult(read("result", message["result"]))
+        result.raw = memoryview(message["result"])
+        message = {key: result if key == "result" else read(key, raw) for key, raw in message.items()}
         return message if message["id"] in parts and not result.get("isError") else None
-    except (MsgspecError, RecursionError, LookupError, AttributeError, TypeError):
+    except (MsgspecError, RecursionError, LookupError, AttributeError, TypeError, ValueError):
         return None
 
 

@@ -180,11 +180,12 @@ class CallDraft:
         ref = self.entry.ref
         match ref.kind:
             case "tool":
-                return studio.call_tool(ref, mapping(self.value), approved=approved, wants_task=self.as_task)
+                task = self.as_task
+                return studio.call_tool(ref, mapping(self.value), approved=approved, wants_task=task, parts=True)
             case "prompt":
-                return studio.get_prompt(ref, self.strings())
+                return studio.get_prompt(ref, self.strings(), parts=True)
             case _:
-                return studio.read_resource(ref.server, self.uri(), fresh=fresh)
+                return studio.read_resource(ref.server, self.uri(), fresh=fresh, parts=True)
 
     def description(self, room: int = _DESCRIPTION) -> list[str | tuple[str, str]]:
         view, ref = self.entry.view, self.entry.ref

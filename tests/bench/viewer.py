@@ -83,7 +83,7 @@ async def measure(kind: str, size: int) -> dict[str, Any]:
         received(tap, frame, exchange)
 
     ServerTap.received = noted  # type: ignore[method-assign]
-    settings = Settings(limits=replace(DEFAULT, message=size * 3, call_idle=300))
+    settings = Settings(limits=replace(DEFAULT, message=size * 3, values=size, call_idle=300))
     gc.set_threshold(20_000, 20, 50)
     async with on_stage(stdio([sys.executable, str(SERVER), str(size)], "s"), settings=settings) as stage:
         await stage.open(kind)
@@ -103,6 +103,7 @@ async def measure(kind: str, size: int) -> dict[str, Any]:
         await drawn.wait()
         facts["shown"] = time.perf_counter() - came[0]
         began = time.perf_counter()
+        view.action_last()
         view.find(WANTED)
         await wait_until(lambda: view.hit_offset is not None, 120)
         facts["found"] = time.perf_counter() - began

@@ -210,7 +210,7 @@ def value(tree: JsonTree, row: int) -> Any:
     """The value of a row, put together from what the tree shows."""
     start, end = tree.value_start(row), tree.value_end(row)
     if not tree.is_container(row):
-        return json.loads(tree.data[start:end])
+        return json.loads(bytes(tree.data[start:end]))
     inner = [child for child in range(row + 1, tree.rows) if tree.owner(child) == child and tree.parent(child) == row]
     if tree.data[start : start + 1] == b"[":
         return [value(tree, child) for child in inner]

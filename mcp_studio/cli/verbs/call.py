@@ -65,10 +65,9 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
     intent.save(studio, out)
     if options.flag("--repeat"):
         return await load("variants").repeat(studio, intent, out, as_task)
-    parts = not (out.lines or options.flag("--output") or options.flag("--query"))
     call = studio.call_tool(
         ref, intent.arguments, approved=options.flag("--yes"), wants_task=as_task, ttl=options.seconds("--ttl"),
-        failover=options.flag("--failover"), parts=parts,
+        failover=options.flag("--failover"), parts=True,
     )  # fmt: skip
     intent.begun(studio, call)
     if options.flag("--detach"):
@@ -83,7 +82,7 @@ async def _get(studio: Studio, plan: Plan, out: Output) -> int:
         return load("variants").copied(studio, intent, "", out)
     await intent.check(studio)
     intent.save(studio, out)
-    call = intent.begun(studio, studio.get_prompt(ref, intent.texts))
+    call = intent.begun(studio, studio.get_prompt(ref, intent.texts, parts=True))
     return end(await outcome_of(call, out), out, blocks.messages_text)
 
 
@@ -100,7 +99,7 @@ async def _read(studio: Studio, plan: Plan, out: Output) -> int:
     if options.flag("--as"):
         return load("variants").copied(studio, intent, uri, out)
     intent.save(studio, out)
-    call = intent.begun(studio, studio.read_resource(server, uri, fresh=options.flag("--no-cache")))
+    call = intent.begun(studio, studio.read_resource(server, uri, fresh=options.flag("--no-cache"), parts=True))
     return end(await outcome_of(call, out), out, blocks.resource_text)
 
 

@@ -275,7 +275,7 @@ async def _shown(studio: Studio, server: str, skill: str, file: str, out: Output
         return out.fail(StudioError(f"{reading.uri} is not what its entry says.", hint=hint), _verdict(reading))
     out.note(*reading.skill.notes, f"{reading.uri} {WORDS[reading.verdict.state]}")
     result, out.ms = reading.outcome.result, reading.outcome.ms
-    out.data(blocks.resource_text(result).removesuffix("\n"))
+    out.data(blocks.resource_text(result))
     return out.done({**_verdict(reading), "result": result})
 
 

@@ -176,7 +176,7 @@ class Watcher:
                     continue
                 contents = items_of(mapping(outcome.result).get("contents"))
                 value: dict[str, Json] = {"read": uri, "server": server, "time": round(time.time(), 3)}
-                text = blocks.resource_text(outcome.result).removesuffix("\n")
+                text = "".join(blocks.resource_text(outcome.result)).removesuffix("\n")
                 self._out.line(text, {**value, "contents": contents}, lines=True)
 
     def subscriptions_changed(self, server: str) -> None:

@@ -21,18 +21,19 @@ from mcp_studio.call.query import query
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps, mapping, printable
 from mcp_studio.present import blocks, connections, outcomes, units
+from mcp_studio.protocol.message import LargeResult, whole
 from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui import server_files
 from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.panes.pane import Pane
-from mcp_studio.tui.views.json_view import JsonView, marks_of
+from mcp_studio.tui.views.json_view import ROWS_MOST, JsonView, first_objects, marks_of
 from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, glyphs
 
 if TYPE_CHECKING:
     from mcp_studio.tui.call_draft import CallDraft
-    from mcp_studio.tui.views.content_view import Cards  # imports Markdown, for 30 ms and 3 MB
+    from mcp_studio.tui.views.content_view import Cards, PagedText  # imports Markdown, for 30 ms and 3 MB
     from mcp_studio.tui.views.table_view import Row
 
 _TABS = {"text": "Text", "structured": "Structured", "table": "Table", "query": "Query", "raw": "Raw", "diff": "Diff"}
@@ -114,7 +115,9 @@ class ResultPane(Pane, scope="result"):
         self._opened, self._key, self.call = opened, opened.key if opened is not None else "", call
         outcome = self._outcome = call.outcome if call is not None else None
         result, (newest, self._before) = raw_of(outcome), self._last.get(self._key, (None, None))
-        if isinstance(outcome, (Succeeded, ToolFailed)) and newest is not result:
+        if isinstance(result, LargeResult):
+            self._before = None
+        elif isinstance(outcome, (Succeeded, ToolFailed)) and newest is not result:
             self._last = {key: pair for key, pair in self._last.items() if key != self._key}
             self._last[self._key], self._before = (result, newest), newest
             if len(self._last) > _BEFORE:
@@ -155,7 +158,7 @@ class ResultPane(Pane, scope="result"):
         self.tabs_line.show({name: label for name, label in _TABS.items() if available[name]})
         found = blocks.blocks_of(result)
         # A text block that is only JSON is shown as a tree first.
-        is_data = has and (not found or (text := found[0].text.strip())[:1] + text[-1:] in ("{}", "[]"))
+        is_data = has and (not found or blocks.is_json(found[0].text))
         best = "query" if self._pinned else "table" if available["table"] else "structured" if is_data else "text"
         wanted = self._tabs.get(self._key, best)
         self.tabs_line.active = wanted if available[wanted] else "text"
@@ -190,13 +193,13 @@ class ResultPane(Pane, scope="result"):
         _, value = blocks.structured(result)
         match self.tab:
             case "structured":
-                return Findable(JsonView(dumps(value), marks_of(outcome.violations, value)))
+                return Findable(JsonView(text_of(value), marks_of(outcome.violations, value)))
             case "raw":
-                return Findable(JsonView(dumps(result)))
+                return Findable(JsonView(text_of(result)))
             case "table" if (rows := table_in(value)) is not None:
                 from mcp_studio.tui.views.table_view import TableView
 
-                table = TableView(rows)
+                table = TableView(rows, is_part=isinstance(value, memoryview))
                 self._rows = table.summary
                 return table
             case "query":
@@ -321,6 +324,11 @@ class ResultPane(Pane, scope="result"):
 
             self.app.push_screen(Picture(block))
 
+    def on_paged_text_turned(self, event: PagedText.Turned) -> None:
+        """Say which page is shown, and how it turns."""
+        if event.pages > 1:
+            self.show_note(f"page {event.page:,} of {event.pages:,} · pgdn at its end turns it")
+
     def action_repeat(self) -> None:
         self.post_message(self.RerunRequested())
 
@@ -328,7 +336,9 @@ class ResultPane(Pane, scope="result"):
         self.post_message(self.CopyAsRequested())
 
     def action_compare(self) -> None:
-        if self._before is None:
+        if isinstance(raw_of(self._outcome), LargeResult):
+            self.app.say("The result is too large to compare.", "warning")
+        elif self._before is None:
             self.app.say("There is no result before this one to compare it with.", "warning")
         else:
             self.tabs_line.active = "diff"
@@ -435,11 +445,18 @@ def raw_of(outcome: CallOutcome | None) -> Json:
 def queried(result: Json) -> Json:
     """The value that queries are about: the structured part of a result if it has one."""
     has, value = blocks.structured(result)
-    return value if has else result
+    return whole(value if has else result)
+
+
+def text_of(value: Json) -> bytes | memoryview:
+    """The JSON text of a result or of its structured content."""
+    return value.raw if isinstance(value, LargeResult) else value if isinstance(value, memoryview) else dumps(value)
 
 
 def table_in(value: Json) -> Sequence[Row] | None:
-    """The first array of objects within two levels of a value; None if there is none."""
+    """The first array of objects within two levels of a value, or its first rows; None if there is none."""
+    if isinstance(value, memoryview):
+        return first_objects(value, ROWS_MOST)
     level = [value]
     for _ in range(3):
         for candidate in level:

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from mcp_studio.jsontext import Json, pretty
+from mcp_studio.jsontext import Json, pieces, text_pieces
 from mcp_studio.present import blocks
 from mcp_studio.present.browser import open_page
 from mcp_studio.protocol.views import held_page, reach_lines, reach_of
@@ -90,8 +90,8 @@ class Part(NamedTuple):
 
     name: str
     what: str
-    content: Callable[[], bytes]
-    """May raise ValueError if the data cannot be decoded."""
+    content: Callable[[], Iterable[bytes]]
+    """Returns the data in pieces; may raise ValueError if the data cannot be decoded."""
 
 
 def parts_of(result: Json, stem: str) -> Iterator[Part]:
@@ -103,16 +103,25 @@ def parts_of(result: Json, stem: str) -> Iterator[Part]:
     texts = [block for block in found if block.kind == "text"]
     if texts:
         ending = _ENDINGS.get(texts[0].mime, "md" if blocks.is_markdown(found) else "txt")
-        text = "\n\n".join(block.text for block in texts)
-        yield Part(f"{stem}.{ending}", "the text", lambda: _encoded(text))
+        yield Part(f"{stem}.{ending}", "the text", lambda: _encoded(_apart(texts)))
     for number, block in enumerate((block for block in found if block.data), 1):
         ending = _ENDINGS.get(block.mime.lower(), "bin")
-        yield Part(f"{stem}-{number}.{ending}", blocks.headline(block), partial(blocks.decode, block))
-    yield Part(f"{stem}.result.json", "the whole result as JSON", lambda: _encoded(pretty(result)))
+        yield Part(f"{stem}-{number}.{ending}", blocks.headline(block), partial(_decoded, block))
+    yield Part(f"{stem}.result.json", "the whole result as JSON", lambda: _encoded(pieces(result)))
 
 
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
+def _apart(texts: Iterable[blocks.Block]) -> Iterator[str]:
+    for place, block in enumerate(texts):
+        yield "\n\n" * bool(place)
+        yield from text_pieces(block.text)
+
+
+def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
+    return (text.encode("utf-8", "backslashreplace") for text in texts)
+
+
+def _decoded(block: blocks.Block) -> Iterable[bytes]:
+    return [blocks.decode(block)]
 
 
 def write(parts: Iterable[Part], folder: Path) -> list[Path]:
@@ -133,7 +142,7 @@ def write(parts: Iterable[Part], folder: Path) -> list[Path]:
     return written
 
 
-def _write_new(folder: Path, name: str, content: bytes) -> Path:
+def _write_new(folder: Path, name: str, content: Iterable[bytes]) -> Path:
     stem, dot, ending = name.partition(".")
     for number in range(1, 10_000):
         file = folder / (name if number == 1 else f"{stem}-{number}{dot}{ending}")
@@ -142,7 +151,7 @@ def _write_new(folder: Path, name: str, content: bytes) -> Path:
         except FileExistsError:
             continue
         with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
+            stream.writelines(content)
         return file
     raise FileExistsError(f"there are too many files called {name}")
 
@@ -185,7 +194,7 @@ async def _open_app(app: StudioApp, block: blocks.Block) -> None:
         "The page may reach only what it declares:", *(f"  {safe(line, 500)}" for line in reach_lines(reach)),
     )  # fmt: skip
     if await app.push_screen_wait(Confirm(_QUESTION, "\n".join(lines), "Open")):
-        await _hand_over(app, "app.html", _encoded(held_page(block.text, reach)), "The page")
+        await _hand_over(app, "app.html", _encoded([held_page(block.content, reach)]), "The page")
 
 
 async def _open_file(app: StudioApp, block: blocks.Block) -> None:
@@ -196,14 +205,14 @@ async def _open_file(app: StudioApp, block: blocks.Block) -> None:
         app.say(f"What is {kind} is not opened; {app.key_of('save')} saves it.", "warning")
         return
     try:
-        data = blocks.decode(block)
+        data = _decoded(block)
     except ValueError as problem:
         app.say(f"The block cannot be opened: {problem}.", "warning")
         return
     await _hand_over(app, f"{block.kind}.{ending}", data, "The file")
 
 
-async def _hand_over(app: StudioApp, name: str, data: bytes, what: str) -> None:
+async def _hand_over(app: StudioApp, name: str, data: Iterable[bytes], what: str) -> None:
     """Write data to the cache folder, readable only by the person, and open it from there."""
 
     def keep() -> Path:

@@ -230,7 +230,7 @@ def _texts(item: Json) -> Iterator[str]:
             if "structuredContent" in known:
                 yield pretty(known["structuredContent"])
         case _:  # images, sounds, resources: their kind and size; anything else as JSON
-            yield from (blocks.plain(block) for block in blocks.blocks_of({"content": [item]}))
+            yield from ("".join(blocks.plain(block)) for block in blocks.blocks_of({"content": [item]}))
 
 
 def _tool(tool: dict[str, Json]) -> str:

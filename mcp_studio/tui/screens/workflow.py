@@ -197,7 +197,7 @@ async def save_workflow(app: StudioApp, calls: Iterable[tuple[str, str, Json, Js
     """
     drafts = app.studio.memory.drafts
     text = workflow_of("calls", ((*one, str(drafts.get(f"query:tool:{one[0]}:{one[1]}") or "")) for one in calls))
-    files = await app.push_screen_wait(SaveFiles("Save a workflow", [Part("calls.workflow.json", "", lambda: text)]))
+    files = await app.push_screen_wait(SaveFiles("Save a workflow", [Part("calls.workflow.json", "", lambda: [text])]))
     if files:
         drafts.put(_FILE, str(files[0]))
         await app.screen_stack[0].run_action("workflows")

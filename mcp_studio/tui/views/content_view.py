@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,6 +20,8 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
+from mcp_studio.jsontext import cut, text_of_piece
+from mcp_studio.limits import MB
 from mcp_studio.present import blocks
 from mcp_studio.present.blocks import Block
 from mcp_studio.protocol.views import reach_lines, reach_of
@@ -32,6 +34,8 @@ CARDS_MOST = 100
 IMAGES_MOST = 20
 """Images that are drawn at most; further images are only described."""
 _IMAGE_ROWS = 18
+_PAGE = MB
+"""Bytes of a page of a large text."""
 _TEXT_MOST = 8_000
 """Characters of a text that its card shows whole; a longer text scrolls inside the card."""
 _CARDS_TEXT = 64_000
@@ -66,12 +70,12 @@ def content_view(found: Sequence[Block], markdown: bool | None = None) -> Widget
         has_cards = sum(len(block.text) for block in found) <= _CARDS_TEXT
     if has_cards:
         return Cards(found, markdown)
-    return Findable(TextView("\n\n".join(map(_plain, found)), empty="The result is empty."))
+    return Findable(PagedText(found))
 
 
 def is_markdown(block: Block, wanted: bool | None) -> bool:
     """Whether a block is rendered as Markdown; never for long text."""
-    if block.kind != "text" or len(block.text) > blocks.MARKDOWN_MOST:
+    if block.kind != "text" or len(block.text) > blocks.MARKDOWN_MOST or isinstance(block.text, memoryview):
         return False
     if wanted is not None:
         return wanted
@@ -80,9 +84,68 @@ def is_markdown(block: Block, wanted: bool | None) -> bool:
     return looks_so or block.mime == blocks.MARKDOWN
 
 
-def _plain(block: Block) -> str:
-    head = blocks.headline(block)
-    return f"{glyphs().mark} {head}\n{block.text}" if head else block.text
+def _pages_of(found: Sequence[Block]) -> Iterator[tuple[str, memoryview]]:
+    """Pages of the text of some blocks: a text, and a piece of a large one that follows it."""
+    before = ""
+    for place, block in enumerate(found):
+        head = blocks.headline(block)
+        before += "\n\n" * bool(place) + (f"{glyphs().mark} {head}\n" if head else "")
+        if isinstance(block.text, str):
+            before += block.text
+        else:
+            for piece in cut(block.text[1:-1], _PAGE):
+                yield before, piece
+                before = ""
+    if before:
+        yield before, memoryview(b"")
+
+
+class PagedText(TextView):
+    """The text of some blocks; a large text in pages, which turn where the keys leave a page."""
+
+    @dataclass
+    class Turned(Message):
+        """Another page is shown."""
+
+        page: int
+        pages: int
+
+    def __init__(self, found: Sequence[Block]) -> None:
+        self._pages, self._page = [*_pages_of(found)] or [("", memoryview(b""))], 0
+        super().__init__(self._shown, empty="The result is empty.")
+        self.place = " on this page" if len(self._pages) > 1 else ""
+
+    @property
+    def _shown(self) -> str:
+        before, piece = self._pages[self._page]
+        return before + text_of_piece(piece)
+
+    def on_mount(self) -> None:
+        self.post_message(self.Turned(self._page + 1, len(self._pages)))
+
+    def _turn(self, page: int) -> bool:
+        """Show another page, if there is one."""
+        if page == self._page or not 0 <= page < len(self._pages):
+            return False
+        self._page = page
+        self.show(self._shown)
+        self.on_mount()
+        return True
+
+    def move_to(self, index: int, *, center: bool = False) -> None:
+        if index > self.top >= self.row_count - self.size.height and self._turn(self._page + 1):
+            return
+        if index < 0 and not self.top and self._turn(self._page - 1):
+            index = self.row_count
+        super().move_to(index)
+
+    def action_first(self) -> None:
+        self._turn(0)
+        super().action_first()
+
+    def action_last(self) -> None:
+        self._turn(len(self._pages) - 1)
+        super().action_last()
 
 
 class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
@@ -148,7 +211,7 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
     def action_copy(self) -> None:
         """Copy the selection, or the address or the text of the present block."""
         chosen = self.screen.get_selected_text()
-        self.app.copy_to_clipboard(chosen or self.block.uri or self.block.text or blocks.headline(self.block))
+        self.app.copy_to_clipboard(chosen or self.block.uri or self.block.content or blocks.headline(self.block))
 
     def key_enter(self, event: events.Key) -> None:
         event.stop()
@@ -181,11 +244,11 @@ class Card(Vertical):
             yield ImageView(partial(blocks.decode, block), rows_most=_IMAGE_ROWS)
         text = block.text
         if block.kind == "app" and isinstance(block.raw, dict):
-            text = "\n".join((*reach_lines(reach_of(block.raw)), "", text))
+            text = "\n".join((*reach_lines(reach_of(block.raw)), "", block.content))
         if self._as_markdown:
             yield MarkdownText(safe(text, blocks.MARKDOWN_MOST, lines=True))
         elif len(text) > _TEXT_MOST:
-            yield TextView(text)
+            yield PagedText([Block("text", text)])
         elif text:
             yield Static(Content(safe(text, _TEXT_MOST, lines=True)))
 

@@ -4,10 +4,11 @@ any number of rows, which draw only the visible ones. Some of them can be search
 
 from __future__ import annotations
 
+import asyncio
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, islice
@@ -506,6 +507,8 @@ class SearchView(RowsView):
 
     needle = ""
     """The text of the search; empty if there is no search."""
+    place = ""
+    """The part of the whole that is searched, in words."""
     _hits: Sequence[int] = ()
     _hit = 0
     _origin = 0
@@ -513,6 +516,11 @@ class SearchView(RowsView):
     def search(self, text: str, flags: int) -> Iterable[re.Match[Any]]:
         """The matches of a text, in order; `flags` are those of a regular expression."""
         raise NotImplementedError
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a search takes so long that it needs a thread."""
+        return False
 
     def search_origin(self) -> int:
         """The place where a new search begins: the place that the person looks at."""
@@ -536,18 +544,29 @@ class SearchView(RowsView):
             self._origin = self.search_origin()
         self.needle = text
         found = self.search(text, re.IGNORECASE if text == text.lower() else 0) if text else ()
-        self._hits = [hit.start() for hit in islice(found, MOST_HITS)]
-        self._hit = bisect_left(self._hits, self._origin)
+        hits = (hit.start() for hit in islice(found, MOST_HITS))
+        if text and self.is_large:
+            self.run_worker(self._find(text, hits), group="find")
+        else:
+            self._take([*hits])
+
+    async def _find(self, text: str, hits: Iterator[int]) -> None:
+        found = await asyncio.to_thread(list, hits)
+        if text == self.needle:
+            self._take(found)
+
+    def _take(self, hits: Sequence[int]) -> None:
+        self._hits, self._hit = hits, bisect_left(hits, self._origin)
         self.find_next(0)
 
     def find_next(self, by: int) -> None:
         """Go to the next or the previous hit, around the ends."""
-        summary = "not found" if self.needle else ""
+        summary = f"not found{self.place}" if self.needle else ""
         if self._hits:
             self._hit = (self._hit + by) % len(self._hits)
             self.show_hit(self._hits[self._hit])
             more = "+" if len(self._hits) == MOST_HITS else ""
-            summary = f"{self._hit + 1:,} of {len(self._hits):,}{more}"
+            summary = f"{self._hit + 1:,} of {len(self._hits):,}{more}{self.place}"
         self.refresh()
         self.post_message(self.Searched(self.needle, summary))
 

@@ -16,12 +16,12 @@ from mcp_studio.jsontext import Json, printable
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.views.json_view import ROWS_MOST
 from mcp_studio.tui.views.rows import cut, glyphs
 
 Row = Mapping[str, Json]
-ROWS_MOST = 10_000
 CELLS_MOST = 60_000
-"""The most rows and cells of the table; CSV contains everything."""
+"""The most cells of the table; CSV contains everything."""
 COLUMNS_MOST = 60
 _LOOKED_AT = 1_000
 """The rows whose keys become columns."""
@@ -83,9 +83,10 @@ class TableView(DataTable[Text]):
 
     BINDINGS = bindings("list", "table")
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[Row], *, is_part: bool = False) -> None:
+        """`is_part`: these are only the first rows."""
         super().__init__(zebra_stripes=True)
-        self._objects = rows
+        self._objects, self._is_part = rows, is_part
         self._names = columns_of(rows)[:COLUMNS_MOST]
         self._most = min(len(rows), ROWS_MOST, CELLS_MOST // max(1, len(self._names)))
         self._widths = [
@@ -99,6 +100,8 @@ class TableView(DataTable[Text]):
     def summary(self) -> str:
         """The number of rows, and the number of shown rows if the table shows only some."""
         count = plural(len(self._objects), "row")
+        if self._is_part:
+            return f"first {plural(self._most, 'row')}"
         return f"first {self._most:,} of {count}" if self._most < len(self._objects) else count
 
     def on_mount(self) -> None:
