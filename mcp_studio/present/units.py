@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mcp_studio.protocol.lines import size_text as size
+from mcp_studio.limits import size_text as size
 
 BYTES_PER_TOKEN = 4.3
 """The bytes per token of estimates, measured on 75 tools of six common servers."""
