@@ -75,9 +75,7 @@ def portable(name: str) -> bool:
     """Whether Linux, macOS and Windows take a name for a file, which is neither hidden nor read as an option."""
     return (
         name.isprintable()
-        and not re.search(r'[<>:"/\\|?*]', name)
-        and name[:1] not in ("", ".", "-", " ")
-        and name[-1] not in ". "
+        and re.fullmatch(r"""(?![-. ])[^<>:"/\\|?*]+(?<![. ])""", name) is not None
         and not re.match(_RESERVED, name)
         and len(name.encode()) <= LONGEST_NAME
     )

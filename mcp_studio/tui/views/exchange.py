@@ -174,7 +174,7 @@ def _events(recording: Recording, here: int) -> Iterator[Event]:
         if entry is None:
             continue
         if node.relation in ("http", "note"):
-            text = safe(entry.method or entry.body[:800].decode("utf-8", "replace"), 200)
+            text = safe(entry.method if entry.kind == "http" else entry.body[:800].decode("utf-8", "replace"), 200)
             if entry.direction != "out":
                 yield Event(node.number, text, depth, entry.direction, entry.time, entry.time)
             continue
