@@ -39,6 +39,8 @@ class StudioError(Exception):
         message: one sentence; it may quote foreign text, so that whoever shows it sanitizes it.
         hint: what to try, or an empty string.
         http: the HTTP answer that the error comes from.
+        how: how the connection ended, one of `trace.postmortem.How`; words that quote a server never decide this.
+        code: the exit code, the number of the signal, or the HTTP status of that end.
         retry_after: seconds after which the server wants to be asked again; 0 if it does not say.
         detail: further facts, for scripts.
     """
@@ -46,11 +48,12 @@ class StudioError(Exception):
     exit_code = 1
     http: HttpAnswer | None = None
     retry_after = 0.0
+    how = "other"
+    code = 0
 
     def __init__(self, message: str, *, hint: str = "", detail: dict[str, Any] | None = None) -> None:
         super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message, self.hint = message, hint
         self.detail = detail or {}
 
 
@@ -74,8 +77,7 @@ class ConfigError(StudioError):
 
     def __init__(self, message: str, *, file: str = "", key: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
-        self.file = file
-        self.key = key
+        self.file, self.key = file, key
 
 
 class LockHeld(ConfigError):
@@ -106,6 +108,8 @@ class Unreachable(StudioError):
 
 class ConnectionLost(Unreachable):
     """The connection ended while a request waited for its answer."""
+
+    how = "dropped"
 
 
 class InputNeeded(StudioError):

@@ -8,6 +8,14 @@ KB = 1024
 MB = 1024 * KB
 
 
+def size_text(size: int) -> str:
+    """A number of bytes for people: `64 MB`, `1.5 KB`, `300 B`."""
+    for unit, name in ((MB, "MB"), (KB, "KB")):
+        if size >= unit:
+            return f"{size / unit:.1f}".removesuffix(".0") + f" {name}"
+    return f"{size} B"
+
+
 @record(frozen=True)
 class Limits:
     """One value per bound; every field can be set in `[limits]` of config.toml."""

@@ -10,6 +10,8 @@ import json
 import re
 from itertools import islice
 
+from mcp_studio.limits import MB, size_text
+
 _LIVE_RANGES: tuple[tuple[int, int], ...] = (
     # Unicode categories Cc without the line feed, Cf, Cs, Co, Zl, Zp, neighbouring ranges joined, …
     (0x00, 0x09), (0x0B, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x600, 0x605), (0x61C, 0x61C), (0x6DD, 0x6DD),
@@ -78,11 +80,14 @@ def safe(text: object, limit: int = 2_000, *, lines: bool = False) -> SafeText:
     raw = text if isinstance(text, str) else _spell(text, limit)
     tail = ""
     if len(raw) > limit:
-        raw, tail = raw[:limit], f"… {_size(raw[limit:])} more"
+        # A rough size is enough: it is not worth counting the bytes of 20 MB that nobody sees.
+        cut = len(raw[limit:].encode("utf-8", "surrogatepass")) if len(raw) < MB else len(raw) - limit
+        raw, tail = raw[:limit], f"… {size_text(cut)} more"
     if raw.isascii() and (raw.replace("\n", "") if lines else raw).isprintable():
         return SafeText(raw + tail)
     raw = raw.replace("\r\n", "\n")
-    return SafeText(_visible(raw.expandtabs(_TAB) if lines else raw.replace("\n", "⏎").replace("\t", " ")) + tail)
+    raw = raw.expandtabs(_TAB) if lines else raw.replace("\n", "⏎").replace("\t", " ")
+    return SafeText(_visible(raw) + tail)
 
 
 def escape_live(text: str) -> str:
@@ -108,14 +113,6 @@ def _mark(found: re.Match[str]) -> str:
     if code == 0x7F:
         return "␡"
     return f"\\x{code:02x}" if code < 0xA0 else f"⟦U+{code:04X}⟧"
-
-
-def _size(cut: str) -> str:
-    # A rough size is enough: it is not worth counting the bytes of 20 MB that nobody sees.
-    count = len(cut) if cut.isascii() or len(cut) > 1_000_000 else len(cut.encode("utf-8", "surrogatepass"))
-    if count < 1_000:
-        return f"{count} B"
-    return f"{count / 1_000:.1f} KB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
 
 
 def _spell(value: object, limit: int) -> str:

@@ -21,8 +21,7 @@ from mcp_studio.auth.model import AuthExchange, AuthFailed
 from mcp_studio.config.model import ServerConfig, Tls
 from mcp_studio.errors import LimitExceeded, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
-from mcp_studio.limits import Limits
-from mcp_studio.protocol.lines import size_text
+from mcp_studio.limits import Limits, size_text
 from mcp_studio.redact import MARK, Redactor, is_secret_name
 from mcp_studio.transport import http_client
 from mcp_studio.transport.base import HeaderList, Headers, HttpRequest, HttpResponse, Tap

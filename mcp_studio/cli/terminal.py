@@ -70,13 +70,6 @@ def entry_rows(entries: Sequence[Entry], doubts: Mapping[Ref, str], indent: str 
     return [indent + row for row in table(rows)]
 
 
-def clock(when: Json) -> str:
-    """Format a time in this machine's time zone; empty if it is not a number."""
-    if not isinstance(when, (int, float)) or not 0 < when < 1e11:
-        return ""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
-
-
 _PARTS = re.compile(r"(?s).{0,N}(?:\n|\Z)|.{0,N} |.{N}".replace("N", "250000"))
 """Cuts a long text into parts, at line ends or else between words, so that it is never copied as a whole."""
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}

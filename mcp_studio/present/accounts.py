@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from mcp_studio.auth.model import Account, AuthStep
 from mcp_studio.jsontext import Json
-from mcp_studio.present.units import plural
+from mcp_studio.present import units
 from mcp_studio.safetext import safe
 
 _HOW = {
@@ -26,22 +26,14 @@ _NAMES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def rough_span(seconds: float) -> str:
-    """A length of time in its largest unit, for sentences: `59 minutes`."""
-    for size, name in ((86_400 * 365, "years"), (86_400, "days"), (3_600, "hours"), (60, "minutes")):
-        if seconds >= 2 * size:
-            return f"{int(seconds // size):,} {name}"
-    return plural(max(0, int(seconds)), "second")
-
-
 def validity(account: Account, now: float | None = None) -> str:
     """How long the access token is valid, and what happens then."""
     if not account.expires:
         return "no expiry is known" + (", renewed when refused" if account.refreshable else "")
     seconds = account.expires - (time.time() if now is None else now)
     if seconds >= 1:
-        return f"valid for {rough_span(seconds)}" + (", then renewed" if account.refreshable else "")
-    ended = f"expired {rough_span(-seconds)} ago" if seconds <= -1 else "just expired"
+        return f"valid for {units.seconds(seconds)}" + (", then renewed" if account.refreshable else "")
+    ended = f"expired {units.seconds(-seconds)} ago" if seconds <= -1 else "just expired"
     return ended + (", is renewed when used" if account.refreshable else "")
 
 
@@ -52,11 +44,9 @@ def usable(account: Account, now: float | None = None) -> bool:
 
 def moment(epoch: float, now: float) -> str:
     """A time as date and clock of this machine, and its distance from now."""
-    try:
-        text = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(epoch))
-    except (OverflowError, ValueError, OSError):
+    if not (text := units.date_time(epoch)):
         return "an invalid time"
-    return f"{text}, in {rough_span(epoch - now)}" if epoch > now else f"{text}, {rough_span(now - epoch)} ago"
+    return f"{text}, in {units.seconds(epoch - now)}" if epoch > now else f"{text}, {units.seconds(now - epoch)} ago"
 
 
 def account_rows(account: Account, now: float) -> list[tuple[str, str]]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 
 from mcp_studio.jsontext import Json
 from mcp_studio.present import units
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.postmortem import Ending, How, Mortem
+from mcp_studio.transport.stdio import how_it_ended, signal_name
 
 _HEADLINES: dict[How, str] = {
-    "exit": "ended with exit code {code}",
-    "signal": "was ended by {signal}",
-    "guard": "ended together with its guard",
     "stdout": "closed its standard output, though it was still running",
     "stdin": "closed its standard input, though it was still running",
     "stalled": "did not read its input any more",
@@ -61,16 +58,18 @@ _SHOWN = 5
 
 def headline(ending: Ending) -> str:
     """How a server ended, without its name: `ended with exit code 3`, `was ended by SIGSEGV`."""
-    return _HEADLINES[ending.how].format(code=ending.code, signal=_signal_name(ending.code))
+    if ending.how in ("exit", "signal", "guard"):
+        return how_it_ended({"exit": ending.code, "signal": -ending.code}.get(ending.how))
+    return _HEADLINES[ending.how].format(code=ending.code)
 
 
 def meaning(ending: Ending) -> str:
     """What such an end usually means, in a sentence; empty if unknown."""
     code = ending.code
     if ending.how == "signal":
-        return _SIGNALS.get(_signal_name(code), "")
+        return _SIGNALS.get(signal_name(code), "")
     if ending.how == "exit" and 128 < code < 128 + 65:
-        name = _signal_name(code - 128)
+        name = signal_name(code - 128)
         more = _SIGNALS.get(name, "")
         return f"128 and {code - 128}: a program that it had started was ended by {name}. {more}".rstrip()
     if ending.how == "exit":
@@ -78,14 +77,6 @@ def meaning(ending: Ending) -> str:
     if ending.how == "status" and code >= 500:
         return "The server, or a proxy before it, is in trouble."
     return _HOWS.get(ending.how, "")
-
-
-def _signal_name(number: int) -> str:
-    """`SIGSEGV`; `signal 40` if the number has no name here."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def first_line(one: Mortem) -> str:

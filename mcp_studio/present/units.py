@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 
-from mcp_studio.protocol.lines import size_text as size
+from mcp_studio.jsontext import Json
+from mcp_studio.limits import size_text as size
 
 BYTES_PER_TOKEN = 4.3
 """The bytes per token of estimates, measured on 75 tools of six common servers."""
@@ -22,10 +24,24 @@ def duration(ms: float) -> str:
 
 
 def seconds(count: float) -> str:
-    """Seconds in few characters: `12 s`, `3 min`, `5 h`, `no end`."""
-    if count < 100:
-        return f"{count:.0f} s"
-    return f"{count / 60:.0f} min" if count < 6000 else f"{count / 3600:.0f} h" if count < 1e9 else "no end"
+    """Seconds in their largest unit: `12 s`, `3 min`, `5 h`, `12 days`, `no end`."""
+    for unit, name in ((86_400, "days"), (3_600, "h"), (60, "min")):
+        if count >= 2 * unit:
+            return f"{count // unit:,.0f} {name}" if count < 1e9 else "no end"
+    return f"{max(0.0, count):.0f} s"
+
+
+def date_time(when: Json) -> str:
+    """`2026-11-21 12:01:07` in this machine's time zone; empty if `when` is not a time in seconds since the epoch."""
+    if not isinstance(when, (int, float)) or not 0 < when < 1e11:
+        return ""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
+
+
+def clock(when: float, exact: bool = True) -> str:
+    """The time of day as `12:01:07.113`, or without the thousandths."""
+    text = time.strftime("%H:%M:%S", time.localtime(when))
+    return f"{text}.{int(when * 1000) % 1000:03}" if exact else text
 
 
 def plural(count: int, word: str) -> str:

@@ -6,6 +6,7 @@ import re
 from io import BytesIO
 
 from mcp_studio.errors import LimitExceeded
+from mcp_studio.limits import size_text
 from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.message import id_at_an_end
 from mcp_studio.record import record
@@ -93,14 +94,6 @@ class LineSplitter:
 
 
 _CALL = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:[^,]{0,1000},\s*)?"method"')
-
-
-def size_text(size: int) -> str:
-    """A number of bytes for people: `64 MB`, `1.5 KB`, `300 B`."""
-    for unit, name in ((1 << 20, "MB"), (1 << 10, "KB")):
-        if size >= unit:
-            return f"{size / unit:.1f}".removesuffix(".0") + f" {name}"
-    return f"{size} B"
 
 
 def dropped_text(line: Oversize, limit: int) -> str:

@@ -141,6 +141,8 @@ class Opening(NamedTuple):
 class DeadlinePassed(StudioError):
     """A request got no answer in time; `limit` names the limit in words."""
 
+    how = "timeout"
+
     def __init__(self, method: str, limit: str) -> None:
         self.limit = limit
         super().__init__(f"No answer to {method} within {limit}.")

@@ -20,7 +20,7 @@ from mcp_studio.session.raw import RawSender
 from mcp_studio.session.server_requests import Answerer, PendingQuestions
 from mcp_studio.session.state import Status, Step, at_most
 from mcp_studio.trace.message import Recording
-from mcp_studio.trace.postmortem import ENDED_NOTE, Ending, Mortem, examine, of_failure, read
+from mcp_studio.trace.postmortem import Ending, How, Mortem, examine
 from mcp_studio.transport.base import Tasks
 from mcp_studio.transport.http_errors import HttpDown, HttpFailure
 
@@ -90,10 +90,12 @@ class LiveConnection:
         except TimeoutError:
             printed = self._supervisor.tap.stray_lines
             silent = "" if config.url else "Start the server by hand to see what it waits for."
-            raise (HttpDown if config.url else Unreachable)(
+            late = (HttpDown if config.url else Unreachable)(
                 f"No connection within {self.connection.connect}.",
-                hint=f'It prints to standard output what is no message: "{printed[0][:80]}".' if printed else silent,
-            ) from None
+                hint=f'It prints text to standard output: "{printed[0][:80]}".' if printed else silent,
+            )
+            late.how = "timeout"
+            raise late from None
         except StudioError as error:
             add_hint(error, config)
             raise
@@ -331,7 +333,7 @@ class Supervisor:
             if refusal is not None:
                 self.tap.note(f"no HTTP+SSE at this address either: {self.tap.cleaned(error).message}")
                 return error if isinstance(error, SignInNeeded) else refusal
-            refused = isinstance(error, HttpFailure) and error.status in (400, 404, 405)
+            refused = isinstance(error, HttpFailure) and error.code in (400, 404, 405)
             if refused and self.config.kind == "http" and not self.config.transport:
                 # Specification, basic/transports, Backwards Compatibility.
                 self.tap.note("the handshake was refused: looking for HTTP+SSE (2024-11-05) at this address")
@@ -413,7 +415,7 @@ class Supervisor:
         trace, ready = cast("Recording", self.tap.store), self._held > 0
         if trace.total < self.first or (error is not None and error.exit_code in _FINAL):
             return
-        ending = Ending("closed") if error is None else read(self.config.name, error.message) or of_failure(error)
+        ending = Ending("closed") if error is None else Ending(cast("How", error.how), error.code)
         found = examine(
             trace, self.config.name, ending, first=self.first, last=self._last, ready=ready,
             message=error.message if error else "",
@@ -422,5 +424,5 @@ class Supervisor:
         if (error is None and not found.flights) or not (found.frames or found.stderr or found.began):
             return
         if error is not None and not found.ending.gone and ready:
-            self.tap.note(f"{self.config.name} {ENDED_NOTE}{error.message}")
+            self.tap.note(f"the connection ended: {error.message}", f"{error.how} {error.code}")
         self.mortems = [*self.mortems, found][-_MORTEMS:]

@@ -9,8 +9,7 @@ from contextlib import suppress
 from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
-from mcp_studio.limits import Limits
-from mcp_studio.protocol.lines import size_text
+from mcp_studio.limits import Limits, size_text
 from mcp_studio.protocol.message import Notification, parse
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor

@@ -21,6 +21,7 @@ from mcp_studio.transport.stdio import (
     PipeWriter,
     WriterClosed,
     cannot_start,
+    end_of,
     frame_of,
     how_it_ended,
 )  # fmt: skip
@@ -45,13 +46,13 @@ async def tap_program(argv: Sequence[str], recorder: Recorder, say: Say) -> int:
     except StartFailure as failure:
         raise cannot_start(failure, argv[0], cwd) from None
     recorder.tap.begins()
-    recorder.tap.note(f"started {shlex.join(argv)} as process {child.pid}")
+    recorder.tap.note(f"started {shlex.join(argv)} as process {child.pid}", "started", shlex.join(argv))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, _pass_on, child, number)
     try:
         wires = _Wires(child, recorder, say)
         code = await wires.run()
-        recorder.tap.note(f"{recorder.tap.server} {how_it_ended(code)}")
+        recorder.tap.note(f"{recorder.tap.server} {how_it_ended(code)}", "{} {}".format(*end_of(code)))
         return _UNKNOWN_CODE if code is None or wires.cut else 128 - code if code < 0 else code
     finally:
         child.release()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-import signal
 from collections.abc import Iterator
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast, get_args
 
 from mcp_studio.record import record
 from mcp_studio.trace.message import DIRECTIONS, KINDS, OUTCOMES, Recording, WireMessage
@@ -15,8 +13,6 @@ How = Literal[
     "exit", "signal", "guard", "stdout", "stdin", "stalled", "refused", "dropped", "status", "timeout", "session",
     "closed", "other",
 ]  # fmt: skip
-ENDED_NOTE = "the connection ended: "
-"""The beginning, after the server's name, of a note on the end of a connection other than a process."""
 
 
 class Ending(NamedTuple):
@@ -24,8 +20,6 @@ class Ending(NamedTuple):
 
     how: How
     code: int = 0
-    text: str = ""
-    """The sentence that tells the end."""
 
     @property
     def gone(self) -> bool:
@@ -33,54 +27,10 @@ class Ending(NamedTuple):
         return self.how in ("exit", "signal", "guard", "stdout", "stdin", "stalled")
 
 
-_PROCESS: tuple[tuple[How, str], ...] = (
-    ("exit", r"ended with exit code (\d+)"),
-    ("signal", r"was ended by (?:signal )?(SIG[A-Z0-9]+|\d+)"),
-    ("guard", r"ended together with its guard"),
-    ("stdout", r"has closed its standard output"),
-    ("stdin", r"has closed its standard input"),
-    ("stalled", r"has not read its input for"),
-)
-_REMOTE: tuple[tuple[How, str], ...] = (
-    ("session", r"no longer knows the session"),
-    ("refused", r"the connection was refused|does not resolve|No connection to "),
-    ("dropped", r"(?:closed|reset) the (?:connection|WebSocket)|hung up|ended (?:before|the stream)"),
-    ("dropped", r"connection .*ended"),
-    ("timeout", r"\bwithin [\d.]+ ?s|does not read what is sent"),
-)
-_STATUS = r"HTTP status (\d{3})\b"
-
-
-def read(server: str, text: str) -> Ending | None:
-    """The ending that a note tells; None where the note is about something else.
-
-    Only the words right after the server's name count, because a note may quote the server further on.
-    """
-    if not text.startswith(f"{server} "):
-        return None
-    rest = text[len(server) + 1 :]
-    if rest.startswith(ENDED_NOTE):
-        return of_words(rest.removeprefix(ENDED_NOTE))
-    for how, words in _PROCESS:
-        if found := re.match(words, rest):
-            code = found[1] if found.re.groups else "0"
-            return Ending(how, int(code) if code.isdecimal() else int(getattr(signal, code, 0)), text)
-    return None
-
-
-def of_words(text: str, status: int = 0) -> Ending:
-    """The ending that the message of a network failure tells."""
-    if not status and (found := re.search(_STATUS, text[:400])):
-        status = int(found[1])
-    for how, words in _REMOTE:
-        if re.search(words, text[:400]):
-            return Ending(how, status, text)
-    return Ending("status" if status else "other", status, text)
-
-
-def of_failure(error: Exception) -> Ending:
-    """The ending of a connection other than a process."""
-    return of_words(str(getattr(error, "message", error)), int(getattr(error, "status", 0)))
+def read(note: WireMessage) -> Ending | None:
+    """The ending that a note tells; None where it is about something else, or was recorded by an older studio."""
+    how, _, code = note.method.partition(" ")
+    return Ending(cast("How", how), int(code)) if how in get_args(How) and code.isdecimal() else None
 
 
 _FRAMES, _STDERR, _STRAY = 8, 20, 8
@@ -92,7 +42,6 @@ _HEAD = 400
 """Bytes that are kept of a body."""
 _LARGE = 64 * 1024
 """Bytes of the largest body that is read from disk for its beginning."""
-_STARTED = r"(?s)started (.*) as process "
 _NOTE = KINDS.index("note") | DIRECTIONS.index("none") << 4
 _LOST = OUTCOMES.index("lost") + 1
 
@@ -169,25 +118,26 @@ def examine(
         for kind, most in (("lost", _FLIGHTS), ("stderr", _STDERR), ("stray", _STRAY), ("frame", _FRAMES))
     )
     return Mortem(
-        server, ending, ended, _began(trace, server, first), last, ready, message or ending.text, lost,
+        server, ending, ended, _began(trace, server, first), last, ready, message, lost,
         tuple(map(head_of, stderr)), tuple(map(head_of, stray)), len(found["stray"]), frames,
     )  # fmt: skip
 
 
 def endings(trace: Recording, server: str = "") -> list[Mortem]:
     """The endings that a trace's notes tell, newest first; of all servers where none is named."""
-    notes = ((note, read(note.server, head_of(note, 2_000))) for note in _notes(trace, server))
+    notes = ((note, read(note)) for note in _notes(trace, server))
     ended = islice(((note, ending) for note, ending in notes if ending is not None), _ENDINGS)
     return [
-        examine(trace, note.server, ending, first=_start_before(trace, note), last=note.number)
+        examine(
+            trace, note.server, ending, first=_start_before(trace, note), last=note.number, message=head_of(note, 2_000)
+        )
         for note, ending in ended
     ]
 
 
 def command_of(trace: Recording, server: str) -> str:
     """The command line that started a server last; empty where no process was started."""
-    starts = (re.match(_STARTED, head_of(note, 2_000)) for note in _notes(trace, server))
-    return next((start[1] for start in starts if start), "")
+    return next((note.target for note in _notes(trace, server) if note.method == "started"), "")
 
 
 # ---------------------------------------------------------------------- reading the trace
@@ -218,10 +168,9 @@ def _notes(trace: Recording, server: str = "", below: int = 0) -> Iterator[WireM
 def _start_before(trace: Recording, end: WireMessage) -> int:
     """The number of the note on the start of a connection that ended."""
     for note in _notes(trace, end.server, end.number):
-        text = head_of(note, 2_000)
-        if re.match(_STARTED, text):
+        if note.method == "started":
             return note.number
-        if read(end.server, text) is not None:
+        if read(note) is not None:
             return note.number + 1
     return trace.first_number
 

@@ -310,9 +310,9 @@ class ServerTap:
         self.stderr_lines.append(self._redactor.text(line.decode("utf-8", "replace"))[: self._stderr_width])
         self.store.add(self.server, "in", "stderr", line)
 
-    def note(self, text: str) -> None:
-        """Record a lifecycle event."""
-        self.store.add(self.server, "none", "note", text.encode("utf-8", "replace"))
+    def note(self, text: str, method: str = "", target: str = "") -> None:
+        """Record a lifecycle event; see `transport.base.Tap.note`."""
+        self.store.add(self.server, "none", "note", text.encode("utf-8", "replace"), method, target)
 
     # ------------------------------------------------------------------ called by the session
 

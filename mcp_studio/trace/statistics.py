@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, OTHER, OUTCOMES, Columns, Recording
-from mcp_studio.trace.postmortem import head_of, read
+from mcp_studio.trace.postmortem import read
 
 EXACT = 4_000
 """The most durations that are kept; beyond them a random sample is kept."""
@@ -359,10 +359,9 @@ class Numbers:
 
     def _record_note(self, columns: Columns, row: int) -> None:
         """Record a note, which may tell the end of a connection."""
-        server = columns.servers.texts[columns.server[row]]
         link, entry = self._server(columns, row).link, self._recording.entry(row + columns.first)
         link.seen = columns.time[row]
-        if entry is not None and read(server, head_of(entry)) is not None:
+        if entry is not None and read(entry) is not None:
             link.end(link.seen)
 
     def _count_end(self, columns: Columns, row: int, side: int) -> None:

@@ -140,8 +140,11 @@ class Tap(Protocol):
     def http_response(self, response: HttpResponse) -> None:
         """The head of an HTTP response came in, or the exchange failed."""
 
-    def note(self, text: str) -> None:
-        """The connection's state changed: started, exited, killed, reconnected."""
+    def note(self, text: str, method: str = "", target: str = "") -> None:
+        """The connection's state changed: started, exited, killed, reconnected.
+
+        `method` says it for programs: `started` with the command line as target, or how it ended, such as `exit 3`.
+        """
 
 
 HeaderList = list[tuple[str, str]]

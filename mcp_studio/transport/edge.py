@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConfigError, LimitExceeded, StudioError
-from mcp_studio.limits import Limits
-from mcp_studio.protocol.lines import size_text
+from mcp_studio.limits import Limits, size_text
 from mcp_studio.record import record
 from mcp_studio.transport import http_client
 from mcp_studio.transport.base import (
@@ -83,14 +82,15 @@ class Progress:
             return HttpLost(
                 f"{place} did not answer within {self._head:g} seconds.",
                 hint="It took the request, and sends nothing: is it busy, or no HTTP server?",
+                how="timeout",
             )
         if self.stage == "name":
-            return HttpDown(f"The host name {client.peer} did not resolve {seconds}.")
+            return HttpDown(f"The host name {client.peer} did not resolve {seconds}.", how="timeout")
         hint = "Is the server running, and is a firewall in between?"
         if client.proxy and not self.beyond_proxy:
             place += f" through the proxy {client.proxy}, which {client.proxy_named} names,"
             hint = "Is the proxy running?"
-        return HttpDown(f"No connection to {place} {seconds}.", hint=hint)
+        return HttpDown(f"No connection to {place} {seconds}.", hint=hint, how="timeout")
 
 
 def onward_of(client: Client, answer: Response) -> httpx2.URL | None:

@@ -273,4 +273,4 @@ def _is_transient(error: HttpFailure) -> bool:
     """Whether another attempt may succeed."""
     if isinstance(error, SessionLost):
         return False
-    return error.status in _TRANSIENT or (error.status == 0 and isinstance(error, HttpLost | HttpUnreachable))
+    return error.code in _TRANSIENT or (error.code == 0 and isinstance(error, HttpLost | HttpUnreachable))

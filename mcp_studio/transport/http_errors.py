@@ -24,20 +24,16 @@ class HttpFailure(StudioError):
     """A request got no usable answer over HTTP.
 
     Attributes:
-        status: the HTTP status, or 0 if none came.
+        code: the HTTP status, or 0 if none came.
         retry_after: seconds after which the server wants to be asked again; 0 if it does not say.
     """
 
     def __init__(
-        self, message: str, *, hint: str = "", http: HttpAnswer | None = None, retry_after: float = 0.0
+        self, message: str, *, hint: str = "", http: HttpAnswer | None = None, retry_after: float = 0.0, how: str = ""
     ) -> None:
         super().__init__(message, hint=hint)
-        self.http = http
-        self.retry_after = retry_after
-
-    @property
-    def status(self) -> int:
-        return self.http.status if self.http is not None else 0
+        self.http, self.retry_after, self.code = http, retry_after, http.status if http is not None else 0
+        self.how = how or (self.how if http is None else "status")
 
 
 class HttpUnreachable(HttpFailure, Unreachable):
@@ -46,6 +42,8 @@ class HttpUnreachable(HttpFailure, Unreachable):
 
 class HttpDown(HttpUnreachable):
     """There is no server at the address; it, or the network on the way, may be available later."""
+
+    how = "refused"
 
 
 class HttpLost(HttpFailure, ConnectionLost):
@@ -193,7 +191,7 @@ def _lost(chain: tuple[BaseException, ...], names: set[str], place: str) -> Http
     """The error of a request that was sent and got no complete answer."""
     text = " ".join(str(link) for link in chain)
     if "WriteTimeout" in names:
-        return HttpLost(f"{place} does not read what is sent to it.")
+        return HttpLost(f"{place} does not read what is sent to it.", how="timeout")
     if "without sending a response" in text:
         return HttpLost(
             f"{place} closed the connection without an answer of HTTP.",
@@ -312,8 +310,9 @@ def refused(answer: Response, place: str, body: bytes) -> HttpFailure:
     quoted = f" It says: {detail}" if (detail := excerpt(body)) and not page else ""
     if wait is not None:
         hint = f"It asks to wait {wait:g} seconds. {hint}"
-    status = status_text(answer.status, answer.reason)
-    message = f"{place} answered with {status}{page}, which says that {says}.{quoted}"
+    message = (
+        f"{place} answered with {status_text(answer.status, answer.reason)}{page}, which says that {says}.{quoted}"
+    )
     return HttpFailure(message, hint=hint, http=answer_of(answer, body), retry_after=wait or 0.0)
 
 
@@ -327,6 +326,7 @@ def session_lost(answer: Response, place: str, body: bytes) -> SessionLost:
         hint="A new session begins with the next connection. Where several instances serve it, what stands before them "
         "has to keep a session with one.",
         http=answer_of(answer, body),
+        how="session",
     )
 
 

@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.errors import LimitExceeded
-from mcp_studio.protocol.lines import size_text
+from mcp_studio.limits import size_text
 from mcp_studio.transport.base import Headers
 from mcp_studio.transport.http_errors import HttpBroken, HttpFailure
 

@@ -107,4 +107,4 @@ class SseTransport(HttpConnection):
         """End a connection whose open stream has not named the address for messages."""
         if self.endpoint is None:
             why = f"{self.edge.place} did not name an endpoint for messages within {self.edge.connect:g} seconds."
-            self.end(HttpUnreachable(why, hint=_HINT))
+            self.end(HttpUnreachable(why, hint=_HINT, how="timeout"))

@@ -15,9 +15,9 @@ from typing import cast
 
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import ConnectionLost, Unreachable, UsageError
-from mcp_studio.limits import Limits
+from mcp_studio.limits import Limits, size_text
 from mcp_studio.protocol.events import Outgoing
-from mcp_studio.protocol.lines import Line, LineSplitter, Oversize, answered_request, dropped_text, size_text, too_large
+from mcp_studio.protocol.lines import Line, LineSplitter, Oversize, answered_request, dropped_text, too_large
 from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.guard import GuardedChild, StartFailure, child_environment, guard
 
@@ -190,9 +190,8 @@ def cannot_start(failure: StartFailure, command: str, cwd: str) -> Unreachable:
         return Unreachable(f"There is no command {command} on the PATH.", hint=hint)
     if failure.errno == errno.EACCES:
         return Unreachable(f"{command} is no executable file.", hint=f"Try: chmod +x {command}")
-    hint = ""
-    if failure.errno == errno.ENOEXEC:
-        hint = "Name its interpreter as the command and the file as first argument."
+    wants = "Name its interpreter as the command and the file as first argument."
+    hint = wants if failure.errno == errno.ENOEXEC else ""
     return Unreachable(f"{command} cannot be run: {reason}.", hint=hint)
 
 
@@ -200,12 +199,20 @@ def how_it_ended(code: int | None) -> str:
     """`ended with exit code 3`, `was ended by SIGKILL`."""
     if code is None:
         return "ended together with its guard"
-    if code >= 0:
-        return f"ended with exit code {code}"
+    return f"ended with exit code {code}" if code >= 0 else f"was ended by {signal_name(-code)}"
+
+
+def signal_name(number: int) -> str:
+    """`SIGSEGV`; `signal 40` if the number has no name here."""
     try:
-        return f"was ended by {signal.Signals(-code).name}"
+        return signal.Signals(number).name
     except ValueError:
-        return f"was ended by signal {-code}"
+        return f"signal {number}"
+
+
+def end_of(code: int | None) -> tuple[str, int]:
+    """How a process ended, for programs: `how` and `code` of an error."""
+    return ("guard", 0) if code is None else ("exit", code) if code >= 0 else ("signal", -code)
 
 
 def last_words(lines: Iterable[bytes]) -> str:
@@ -276,7 +283,7 @@ class StdioTransport:
         except StartFailure as failure:
             raise cannot_start(failure, config.command, self._cwd) from None
         self._sink = sink
-        self._tap.note(f"started {shlex.join(argv)} as process {child.pid}")
+        self._tap.note(f"started {shlex.join(argv)} as process {child.pid}", "started", shlex.join(argv))
         try:
             self._stdout = LineReader(child.stdout_fd, self._limits.message, self._on_stdout)
             self._stderr = LineReader(child.stderr_fd, STDERR_LINE, self._on_stderr)
@@ -358,26 +365,26 @@ class StdioTransport:
         if await _within(VERDICT, child.exited):
             await _within(LEFTOVERS, child.gone)
             await _within(DRAIN, self._stdout.ended, self._stderr.ended)
-        self._lost = self._verdict(child)
-        self._note_end(child, self._lost.message)
+        lost = self._lost = self._verdict(child)
+        self._note_end(child, lost.message, f"{lost.how} {lost.code}")
         if self._sink and self._closing is None:
             self._sink.closed(self._lost)
 
     def _verdict(self, child: GuardedChild) -> ConnectionLost:
-        name = self._config.name
+        how, code, text = "stdout", 0, "has closed its standard output"
         if child.exited.done():
-            text = f"{name} {how_it_ended(child.exited.result())}"
+            (how, code), text = end_of(child.exited.result()), how_it_ended(child.exited.result())
         elif self._stdin.stalled:
-            text = f"{name} has not read its input for {self._limits.write:g} seconds"
+            how, text = "stalled", f"has not read its input for {self._limits.write:g} seconds"
         elif self._stdin.broken.done():
-            text = f"{name} has closed its standard input"
-        else:
-            text = f"{name} has closed its standard output"
+            how, text = "stdin", "has closed its standard input"
         words = last_words(self._stderr_tail)
-        return ConnectionLost(f"{text}; it said last: {words}" if words else f"{text}.")
+        lost = ConnectionLost(f"{self._config.name} {text}{f'; it said last: {words}' if words else '.'}")
+        lost.how, lost.code = how, code
+        return lost
 
-    def _note_end(self, child: GuardedChild, text: str) -> None:
-        self._tap.note(text)
+    def _note_end(self, child: GuardedChild, text: str, end: str = "") -> None:
+        self._tap.note(text, end)
         if child.left:
             self._tap.note(f"ended {child.left} more of its processes, which it had left behind")
 

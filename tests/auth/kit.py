@@ -130,7 +130,7 @@ class FakeTap:
         """Remembers it."""
         self.responses.append(response)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, method: str = "", target: str = "") -> None:
         """Remembers it."""
         self.notes.append(text)
 

@@ -56,7 +56,7 @@ class Recorder:
     def http_response(self, response: HttpResponse) -> None:
         self.responses.append(response)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, method: str = "", target: str = "") -> None:
         self.notes.append(text)
 
 

@@ -14,8 +14,9 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.cli.engine import ending_of
 from mcp_studio.present import crashes
 from mcp_studio.studio import Studio
-from mcp_studio.trace.postmortem import Mortem, endings
-from tests.studio_support import opened, stdio
+from mcp_studio.trace.postmortem import Ending, Mortem, endings
+from tests.servers.http_raw import RawServer, Reply, Request
+from tests.studio_support import http, opened, stdio
 from tests.support import python_server, wait_until
 
 
@@ -89,3 +90,14 @@ async def test_disconnecting_by_hand_is_an_ending_only_of_what_was_in_flight() -
         await wait_until(lambda: call.sendings)
         studio.manager.restart("s")
         assert (await lost(studio, call)).ending.how == "closed"
+
+
+async def test_a_status_decides_and_not_what_the_body_says() -> None:
+    async def answer(_: Request, reply: Reply) -> None:
+        await reply.body("500 Internal Server Error", b"upstream: the connection was refused")
+
+    async with RawServer(answer) as server, opened(http(server.url, "s")) as studio:
+        supervisor = studio.manager.supervisor("s")
+        await wait_until(lambda: supervisor.mortems)
+        assert crashes.as_json(supervisor.mortems[-1])["how"] == "status"
+        assert supervisor.mortems[-1].ending == Ending("status", 500)

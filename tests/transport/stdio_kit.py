@@ -52,7 +52,7 @@ class Ear:
     def stderr(self, line: bytes) -> None:
         self.heard.append(("stderr", line))
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, method: str = "", target: str = "") -> None:
         self.heard.append(("note", text))
 
     def http_request(self, request: object) -> None:

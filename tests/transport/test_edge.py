@@ -59,7 +59,7 @@ async def test_a_redirect_to_another_origin_is_not_followed_and_nothing_is_sent_
         async with RawServer(handler) as server:
             async with opened(server.url, headers={"Authorization": SECRET}) as line:
                 error = await line.ask(request(1))
-                assert isinstance(error, HttpUnreachable) and error.status == status
+                assert isinstance(error, HttpUnreachable) and error.code == status
                 assert other.url in error.message and "another origin" in error.message and error.hint
         assert other.connections == 0
 

@@ -173,7 +173,7 @@ async def test_a_refusal_that_stands_keeps_what_the_server_said() -> None:
         error = await line.ask(request(1))
         assert isinstance(error, HttpSignIn) and error.http is not None
         assert "does not accept the credentials" in error.message and "'invalid_token'" in error.message
-        assert (error.status, error.http.reason, error.http.body) == (401, "Unauthorized", '{"why":"no"}')
+        assert (error.code, error.http.reason, error.http.body) == (401, "Unauthorized", '{"why":"no"}')
         assert any(name == "WWW-Authenticate" for name, _ in error.http.headers)
 
 

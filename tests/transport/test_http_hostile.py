@@ -26,7 +26,7 @@ async def test_a_port_where_nothing_listens_is_refused_in_words() -> None:
     async with opened(url) as line:
         error = await line.ask(request(1))
         assert isinstance(error, HttpUnreachable) and not isinstance(error, ConnectionLost)
-        assert "refused" in error.message and error.hint and error.status == 0
+        assert "refused" in error.message and error.hint and error.code == 0
         assert line.tap.responses[0].error == error.message
 
 

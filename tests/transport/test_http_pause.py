@@ -85,7 +85,7 @@ async def test_the_pause_is_kept() -> None:
 async def test_it_is_sent_once_more_and_not_for_ever() -> None:
     async with RawServer(busy("0", times=9)) as server, opened(server.url) as line:
         error = await line.ask(request(1))
-        assert isinstance(error, HttpFailure) and error.status == 429 and "asked too often" in error.message
+        assert isinstance(error, HttpFailure) and error.code == 429 and "asked too often" in error.message
         assert len(server.requests) == 2
 
 

@@ -71,7 +71,7 @@ def test_an_html_error_page_is_named_by_its_title_not_quoted() -> None:
 def test_401_says_what_the_server_asks_for() -> None:
     challenge = 'WWW-Authenticate: Bearer error="invalid_token", scope="mcp:read", resource_metadata="https://x/y"'
     error, _ = meet(body("", "401 Unauthorized", "text/plain", challenge))
-    assert isinstance(error, HttpSignIn) and error.exit_code == 3 and error.status == 401
+    assert isinstance(error, HttpSignIn) and error.exit_code == 3 and error.code == 401
     assert "sign in" in error.message and "'mcp:read'" in error.message and "'invalid_token'" in error.message
     assert error.challenge.startswith("Bearer error=")
 
@@ -111,7 +111,7 @@ def test_a_body_of_an_error_that_never_ends_does_not_hide_the_status() -> None:
             await reply.raw(b"x" * 10_000)
 
     error, _ = meet(bad)
-    assert isinstance(error, HttpFailure) and error.status == 500
+    assert isinstance(error, HttpFailure) and error.code == 500
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ SAID = {
 @pytest.mark.parametrize("status", SAID)
 def test_a_status_says_what_it_means_and_what_to_do(status: int) -> None:
     error, _ = meet(body('{"why":"so"}', f"{status} Oh", "application/json", "X-Trace: 7"))
-    assert isinstance(error, HttpFailure) and error.status == status
+    assert isinstance(error, HttpFailure) and error.code == status
     assert f"HTTP status {status} Oh" in error.message and SAID[status] in error.message and error.hint
     assert 'It says: {"why":"so"}' in error.message
     assert ("X-Trace", "7") in (error.http.headers if error.http else ()) and body_of(error) == '{"why":"so"}'
@@ -80,7 +80,7 @@ async def away(location: str, status: int = 307) -> HttpUnreachable:
 
     async with RawServer(handler) as server, opened(server.url) as line:
         error = await line.ask(request(1))
-        assert isinstance(error, HttpUnreachable) and error.status == status and error.hint, error
+        assert isinstance(error, HttpUnreachable) and error.code == status and error.hint, error
         assert ("Location", location.format(port=server.port)) in (error.http.headers if error.http else ())
         return error
 

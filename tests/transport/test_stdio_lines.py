@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_studio.protocol.lines import EDGE, LineSplitter, Oversize, answered_request, size_text, too_large
+from mcp_studio.limits import size_text
+from mcp_studio.protocol.lines import EDGE, LineSplitter, Oversize, answered_request, too_large
 
 
 def split(chunks: list[bytes], limit: int = 1_000) -> list[bytes | Oversize]:

@@ -126,7 +126,7 @@ async def test_a_token_is_told_renewed_and_ended_and_copied_only_after_asking(mo
         stage.accounts.known = account(claims={"sub": "ada\u202e", "exp": 1_800_000_000})
         show_token(stage.app, "github")
         await stage.dialog(TokenView)
-        await stage.shows("issuer      https://auth.example", "scopes +read write", "in 59 minutes", "c1, registered")
+        await stage.shows("issuer      https://auth.example", "scopes +read write", "in 59 min", "c1, registered")
         await stage.shows("Renew +Copy +Sign out +Forget… +Close")
         await press(stage, "refresh")
         await stage.told("The token is renewed.")

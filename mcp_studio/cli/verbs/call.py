@@ -17,7 +17,7 @@ from mcp_studio.cli.targets import configured, of_server
 from mcp_studio.cli.terminal import Output
 from mcp_studio.cli.verbs import load
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.present import blocks
+from mcp_studio.present import blocks, units
 from mcp_studio.protocol.tasks import support_of
 from mcp_studio.protocol.views import ToolView
 from mcp_studio.schema.field import Form
@@ -230,6 +230,6 @@ def _show_task(task: Task, out: Output, *, gone: bool = False) -> int:
 
 
 def _task_row(task: Task) -> tuple[str, ...]:
-    age = f"{max(0.0, time.time() - task.started):.0f} s"
+    age = units.seconds(time.time() - task.started)
     name = task.ref.name if task.ref else "-"
     return task.server, task.id, "gone" if task.gone else task.status, age, name, task.gone or task.message

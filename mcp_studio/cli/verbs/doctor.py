@@ -182,7 +182,7 @@ def _lines(facts: dict[str, Json], studio: Studio) -> Iterator[str]:
             other = f", though {facts['offered']} was offered" if facts["offered"] != value else ""
             yield _row("protocol", f"{value} ({facts['era']} era{other})")
         elif fact == "steps":
-            yield from (_row(step["step"], f"{step['ms']:.0f} ms  {step['detail']}") for step in value)
+            yield from (_row(step["step"], f"{units.duration(step['ms'])}  {step['detail']}") for step in value)
     mortems, ledger = studio.manager.supervisor(name).mortems, studio.trace.ledger(name)
     for label, value in crashes.facts(mortems[-1]) if mortems else ():
         if label not in ("stdout", "stderr"):  # these two are shown further down

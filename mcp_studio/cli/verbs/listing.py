@@ -19,7 +19,7 @@ from mcp_studio.catalog.refresh import list_page
 from mcp_studio.catalog.skills import Skill, offered
 from mcp_studio.cli.engine import connect_all, connected, end, execute, ready
 from mcp_studio.cli.targets import configured, of_server, select, state_text
-from mcp_studio.cli.terminal import Output, clock, entry_rows
+from mcp_studio.cli.terminal import Output, entry_rows
 from mcp_studio.cli.verbs import load
 from mcp_studio.config.model import Config, ServerConfig
 from mcp_studio.errors import StudioError, UsageError
@@ -206,7 +206,7 @@ def _saved_calls(config: Config, out: Output) -> int:
 def _past_row(past: Past) -> tuple[str, ...]:
     what = dumps(past.arguments).decode()[:100] if past.arguments else ""
     about = " ".join(filter(None, (what, past.said and f"({past.said})", past.loss)))
-    return clock(past.at), past.kind, f"{past.ms:.0f} ms" if past.ms else "", str(past.ref), about
+    return units.date_time(past.at), past.kind, units.duration(past.ms) if past.ms else "", str(past.ref), about
 
 
 def _past(past: Past) -> Json:

@@ -9,10 +9,10 @@ from typing import Any, cast
 from mcp_studio.cli.engine import execute, reachable
 from mcp_studio.cli.options import Options
 from mcp_studio.cli.targets import configured, select
-from mcp_studio.cli.terminal import Output, clock
+from mcp_studio.cli.terminal import Output
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, printable
-from mcp_studio.present.units import plural
+from mcp_studio.present.units import date_time, plural
 from mcp_studio.registry.record import PINNED, Pinned, ToolRecord
 from mcp_studio.registry.registry import ToolRegistry, copy
 from mcp_studio.registry.storage import open_storage
@@ -125,7 +125,7 @@ def _stats(registry: ToolRegistry, out: Output) -> int:
     }  # fmt: skip
     out.data(f"{plural(len(records), 'tool')} in {registry.storage.place}, called {plural(uses, 'time')}")
     out.table([(name, f"{count:,}") for name, count in registry.categories().items()])
-    out.table([(one.name, f"{one.uses:,}", clock(one.last_used)) for one in hot], ("hot", "uses", "last used"))
+    out.table([(one.name, f"{one.uses:,}", date_time(one.last_used)) for one in hot], ("hot", "uses", "last used"))
     return out.done(facts)
 
 

@@ -11,11 +11,12 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.pins import drift, lock, pinned
 from mcp_studio.cli.engine import execute, reachable
 from mcp_studio.cli.targets import configured, select
-from mcp_studio.cli.terminal import Output, clock
+from mcp_studio.cli.terminal import Output
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import InputNeeded, StudioError, Unreachable, UsageError
 from mcp_studio.jsontext import Json, mapping, printable
 from mcp_studio.paths import Paths, read_object
+from mcp_studio.present import units
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.session.approvals import Waiting, answer, waiting
@@ -40,7 +41,7 @@ def approvals(out: Output) -> int:
 
 
 def _waiting_row(one: Waiting) -> tuple[str, ...]:
-    left = f"{one.until - time.time():.0f} s left"
+    left = f"{units.seconds(one.until - time.time())} left"
     return one.id, one.subject, left, ", ".join(one.reasons), _short(one._asdict())
 
 
@@ -68,7 +69,7 @@ def _row(line: dict[str, Json]) -> tuple[str, ...]:
     who, arguments = f"{line.get('who')}, {line.get('by')}", _short(line)
     verdict, outcome, rule = (str(line.get(name)) for name in ("verdict", "outcome", "rule"))
     by = f", approved: {line['approved']}" if line.get("approved") else ""
-    return clock(line.get("time")), who, _tool(line), verdict, outcome, arguments, rule + by
+    return units.date_time(line.get("time")), who, _tool(line), verdict, outcome, arguments, rule + by
 
 
 def _short(call: dict[str, Json]) -> str:

@@ -23,7 +23,7 @@ from mcp_studio.catalog.listing import Ref, salvage
 from mcp_studio.catalog.remembered import Memories
 from mcp_studio.cli import targets
 from mcp_studio.cli.engine import connected, execute
-from mcp_studio.cli.terminal import Output, clock
+from mcp_studio.cli.terminal import Output
 from mcp_studio.config.expand import Expander
 from mcp_studio.config.model import Config
 from mcp_studio.errors import ConfigError, StudioError, UsageError
@@ -129,7 +129,7 @@ def _list(out: Output) -> int:
 
 
 def _session_row(info: SessionInfo) -> tuple[str, ...]:
-    began = clock(info.began) or "-"
+    began = units.date_time(info.began) or "-"
     what = info.problem or " ".join(filter(None, (info.origin, info.title and f"({info.title})")))
     return info.name, info.state, began, f"{info.entries:,}", units.size(info.bytes), ", ".join(info.servers), what
 
@@ -171,7 +171,7 @@ def _line(entry: dict[str, Json], reader: Reader) -> str:
     """Format one entry as a line of the table."""
     stamp, ms, direction = entry["time"], entry["ms"], entry["direction"]
     return _LINE.format(
-        entry["number"], f"{clock(stamp)}.{int(stamp * 1000) % 1000:03}", safe(entry["server"], 20),
+        entry["number"], f"{units.date_time(stamp)}.{int(stamp * 1000) % 1000:03}", safe(entry["server"], 20),
         "-" if direction == "none" else direction, entry["kind"], safe(entry["method"] or "", 80),
         "" if ms is None else f"{ms:.1f}", entry["size"], entry["status"] or "", safe(_target(entry, reader), 60),
     ).rstrip()  # fmt: skip
@@ -274,7 +274,7 @@ def _show_tree(recording: Recording, number: int, out: Output) -> int:
     root = tree(recording, number)
     assert root is not None, "the number was checked"
     entry = tree_json(recording, root)
-    out.data(f"{safe(entry['server'], 40)} · {clock(entry['time'])}")
+    out.data(f"{safe(entry['server'], 40)} · {units.date_time(entry['time'])}")
     with closing(recording.reader()) as reader:
         out.data("\n".join(_tree_lines(entry, reader)))
     return out.done(entry)
@@ -306,7 +306,7 @@ def recorded(config: Config, out: Output) -> int:
     states = {name: targets.state_text(server) or "enabled" for name, server in config.servers.items()}
     kept = newest(out)
     since = min((info.began for info in kept), default=time.time())
-    out.note(f"{units.plural(len(kept), 'session')} since {clock(since)}; --limit N takes the newest N")
+    out.note(f"{units.plural(len(kept), 'session')} since {units.date_time(since)}; --limit N takes the newest N")
     rows, wanted = asyncio.run(counted(kept, _prices(config))), out.options.values("--server")
     rows += [metrics.Metrics(Target(name, "", ""), Tally()) for name in states.keys() - {one.of.server for one in rows}]
     if unknown := next((name for name in wanted if all(name != one.of.server for one in rows)), ""):
@@ -490,7 +490,7 @@ def _end(results: list[Result], left: tuple[planning.LeftOut, ...], out: Output)
 
 def _print_result(result: Result, several: bool, out: Output) -> None:
     step = result.step
-    times = " → ".join(f"{ms:.0f} ms" for ms in (step.ms, result.ms) if ms is not None)
+    times = " → ".join(f"{units.duration(ms)}" for ms in (step.ms, result.ms) if ms is not None)
     said = f"  {result.said}" if result.said else f"  {times}" if times else ""
     out.data(out.redactor.text(f"{result.verdict:<8} {f'{step.server}: ' * several}{step.subject}{said}"))
     out.data(*(f"         {difference_line(one)}" for one in result.differences))

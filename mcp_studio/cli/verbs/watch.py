@@ -118,7 +118,7 @@ def _print_log(out: Output, least: int, message: LogMessage) -> None:
 
 
 def _print(out: Output, when: float, text: str, value: dict[str, Json]) -> None:
-    out.line(f"{time.strftime('%H:%M:%S', time.localtime(when))} {text}", {**value, "time": round(when, 3)})
+    out.line(f"{units.clock(when, exact=False)} {text}", {**value, "time": round(when, 3)})
 
 
 class Watcher:
@@ -271,7 +271,7 @@ def _print_round(one: Round, studio: Studio, out: Output) -> None:
 
 
 def _lines(one: Round, studio: Studio) -> Iterator[str]:
-    clock = time.strftime("%H:%M:%S")
+    clock = units.clock(time.time(), exact=False)
     if one.files:
         yield f"{clock} changed: {', '.join(one.files)}"
     if one.error is not None:

@@ -20,8 +20,7 @@ from mcp_studio.catalog.catalog import suggestion
 from mcp_studio.config.expand import Expander
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping, printable
-from mcp_studio.limits import KB, MB
-from mcp_studio.protocol.lines import size_text
+from mcp_studio.limits import KB, MB, size_text
 from mcp_studio.protocol.versions import INVALID_PARAMS
 from mcp_studio.redact import Redactor
 from mcp_studio.servers.database.engines import Engine, Parameters, engine

@@ -15,8 +15,7 @@ from itertools import islice
 from typing import BinaryIO, NamedTuple
 
 from mcp_studio.errors import StudioError
-from mcp_studio.limits import KB, MB
-from mcp_studio.protocol.lines import size_text
+from mcp_studio.limits import KB, MB, size_text
 from mcp_studio.servers.files.beneath import Place, shown
 
 LARGEST = 10 * MB

@@ -21,8 +21,7 @@ from pydantic import Field
 from typing_extensions import TypedDict  # pydantic requires this one before Python 3.12
 
 from mcp_studio.errors import StudioError
-from mcp_studio.limits import KB, MB
-from mcp_studio.protocol.lines import size_text
+from mcp_studio.limits import KB, MB, size_text
 from mcp_studio.servers.files import content as contents
 from mcp_studio.servers.files.beneath import Found, Kind, Place, Roots, below, entries, kind_of, shown, uri_of
 from mcp_studio.servers.files.content import LARGEST

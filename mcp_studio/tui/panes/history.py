@@ -287,5 +287,5 @@ class SavedCalls:
 
 def moment(at: float) -> str:
     """A past time: the time of day if it is today, else the date."""
-    then = time.localtime(at)
-    return time.strftime("%H:%M:%S" if then[:3] == time.localtime()[:3] else "%Y-%m-%d", then)
+    date, _, clock = units.date_time(at).partition(" ")
+    return clock if date == units.date_time(time.time())[:10] else date

@@ -253,7 +253,7 @@ class ResultPane(Pane, scope="result"):
             tone, line = outcomes.outcome_short(self.call.outcome)
         elif self.call is not None:
             word = "waiting for your answer" if self.call.asking else "running"
-            line = f"{word} · {self.call.seconds:.1f} s"
+            line = f"{word} · {units.duration(self.call.seconds * 1000)}"
         room = self.size.width - 3
         if self.tabs_line.display:
             room -= sum(len(label) + 1 for label in self.tabs_line.labels.values())

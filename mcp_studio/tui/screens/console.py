@@ -23,7 +23,7 @@ from mcp_studio.tui.form.json_editor import JsonArea
 from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable, Line, VirtualList, glyphs, spread
-from mcp_studio.tui.views.trace_table import arrow, clock
+from mcp_studio.tui.views.trace_table import arrow
 
 _HISTORY = 50
 _ALONE = "No handshake"
@@ -147,7 +147,9 @@ class Console(Dialog[None]):
         text = "" if entry.kind == "http" else safe(entry.body[:400].decode("utf-8", "replace"), 200)
         sign, look = arrow(entry.direction)
         what = (entry.kind, _LOOKS.get(entry.kind, "")), (f"{number} {safe(entry.method, 60)}", "")
-        return spread([(f"{sign} ", look), *what, (f"  {text}", "dim")], [(f" {clock(entry.time)}", "dim")], width)
+        return spread(
+            [(f"{sign} ", look), *what, (f"  {text}", "dim")], [(f" {units.clock(entry.time)}", "dim")], width
+        )
 
     @on(VirtualList.Highlighted)
     def show_row(self) -> None:

@@ -5,7 +5,6 @@ again.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, cast
 
@@ -60,8 +59,8 @@ async def side_of(recording: Recording, entry: WireMessage) -> Side:
     if sum(end.size for end in ends) > _LARGEST:
         raise UsageError(f"{name_of(entry)} is too large to be compared.")
     bodies = [await recording.body(end) for end in ends]
-    when = time.strftime("%d %b %H:%M:%S", time.localtime(ends[0].time))
-    return Side(f"{name_of(ends[0])} · {when}", bodies[0], bodies[1] if len(bodies) > 1 else b"")
+    title = f"{name_of(ends[0])} · {units.date_time(ends[0].time)}"
+    return Side(title, bodies[0], bodies[1] if len(bodies) > 1 else b"")
 
 
 class Compare(Dialog[None]):

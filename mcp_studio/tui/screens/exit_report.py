@@ -14,7 +14,7 @@ from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.postmortem import Mortem, command_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, fact
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
-from mcp_studio.tui.views.trace_table import arrow, clock, name_of
+from mcp_studio.tui.views.trace_table import arrow, name_of
 
 _HEAD = "b $accent"
 _LINES = 60
@@ -55,7 +55,7 @@ def report(one: Mortem) -> Parts:
     parts: Parts = [(f"{sign} {safe(crashes.first_line(one), 300)}\n", "b $state-failed")]
     if one.message and one.ending.how not in ("exit", "signal", "guard", "closed"):
         parts.append((f"{safe(one.message, 600)}\n", "$quiet"))
-    facts = ("ended", clock(one.time)), *crashes.facts(one)
+    facts = ("ended", units.clock(one.time)), *crashes.facts(one)
     parts += [part for name, value in facts for part in fact(name, value)]
     for title, lines in (("Last on stderr", one.stderr[-_LINES:]), ("Unexpected output on stdout", one.stray)):
         parts.append((f"\n{title}{'' if lines else ': nothing'}\n", _HEAD))
@@ -65,7 +65,7 @@ def report(one: Mortem) -> Parts:
         what = " ".join(filter(None, (safe(frame.method, 60), safe(frame.target, 60)))) or frame.kind
         kind = "" if frame.kind in ("request", "notification") else f" {frame.kind}"
         size = f"  {units.size(frame.size)}\n", "$quiet"
-        parts += [f"  {clock(frame.time)} {arrow(frame.direction)[0]} {what}{kind}", size]
+        parts += [f"  {units.clock(frame.time)} {arrow(frame.direction)[0]} {what}{kind}", size]
     return parts
 
 
@@ -97,7 +97,7 @@ class UnexpectedOutput(Dialog[int]):
             yield _around("after", burst.after)
             for one in reversed(burst.lines):
                 text = safe(stray.text_of(one.entry).decode("utf-8", "replace"), 2_000)
-                yield f"{clock(one.entry.time)} {glyphs().bad} {text}"
+                yield f"{units.clock(one.entry.time)} {glyphs().bad} {text}"
             yield f"{_around('before', burst.before)}\n"
 
     def action_show_trace(self) -> None:
@@ -109,4 +109,6 @@ def _around(place: str, entry: WireMessage | None) -> str:
     """A line about the message before or after a burst of output."""
     if entry is None:
         return f"  {place}: no message"
-    return f"  {place}: {clock(entry.time)} {arrow(entry.direction)[0]} {name_of(entry)}, {units.size(entry.size)}"
+    return (
+        f"  {place}: {units.clock(entry.time)} {arrow(entry.direction)[0]} {name_of(entry)}, {units.size(entry.size)}"
+    )

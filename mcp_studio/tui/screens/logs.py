@@ -11,13 +11,13 @@ from textual.widget import Widget
 from textual.widgets import Input, Select, Static
 
 from mcp_studio.jsontext import pretty
+from mcp_studio.present import units
 from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
 from mcp_studio.search.names import words_of
 from mcp_studio.session.logs import LogMessage, set_level
 from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, fit, mark_matches, width_of
-from mcp_studio.tui.views.trace_table import clock
 
 _EMPTY = "No log messages. Servers send them during calls, some only once a level was asked for."
 _FILTERED = "No message has this level and all these words."
@@ -93,7 +93,7 @@ class Logs(Dialog[int]):
 
     def _draw(self, row: LogMessage, width: int, selected: bool) -> Line:
         level = fit(safe(row.level, 20) or "-", 9), _LOOKS.get(row.level, "")
-        head: list[Piece] = [(f"{clock(row.time)} ", "dim"), level, (" ", "")]
+        head: list[Piece] = [(f"{units.clock(row.time)} ", "dim"), level, (" ", "")]
         if self._names:
             head.append((fit(safe(row.server), self._names) + " ", "dim"))
         if row.logger:

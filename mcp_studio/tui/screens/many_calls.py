@@ -69,7 +69,8 @@ class Column(Vertical):
             (tone, line), (_, whole) = outcomes.outcome_short(outcome), outcomes.outcome_line(outcome)
             line = line if whole == line else f"{line}\n{whole}"
         elif call is not None:
-            tone, line = "busy", f"{'waiting for your answer' if call.asking else 'running'} · {call.seconds:.1f} s"
+            what = "waiting for your answer" if call.asking else "running"
+            tone, line = "busy", f"{what} · {units.duration(call.seconds * 1000)}"
         theirs = base.call.outcome if base is not self and base.call is not None else None
         if (drawn := (outcome, theirs)) != self._drawn:
             self._drawn, self._beside, result, other = drawn, "", raw_of(outcome), raw_of(theirs)
@@ -280,7 +281,7 @@ def figures_of(load: Load, width: int, height: int) -> Content:
     parts = [f"{count:,} {kind}" for kind, count in load.outcomes.most_common()]
     parts += [f"{load.sent - load.done:,} running"] if load.running else []
     parts.append(f"{units.size(load.bytes)} received")
-    head = f"{load.done:,} of {load.total:,} · {load.rate:,.0f}/s · {load.seconds:.1f} s"
+    head = f"{load.done:,} of {load.total:,} · {load.rate:,.0f}/s · {units.duration(load.seconds * 1000)}"
     lines = [
         Content.styled(head, "bold"),
         Content.styled(" · ".join(parts), "$state-failed" if load.wrong else ""),

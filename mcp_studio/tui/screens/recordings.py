@@ -266,5 +266,5 @@ def _draw(info: SessionInfo, width: int, selected: bool) -> Line:
 
 
 def when(moment: float) -> str:
-    """`21 Nov 2026 12:01`."""
-    return time.strftime("%d %b %Y %H:%M", time.localtime(moment)) if moment else glyphs().dash
+    """`2026-11-21 12:01`."""
+    return units.date_time(moment)[:16] or glyphs().dash

@@ -25,7 +25,7 @@ from mcp_studio.trace.tree import ends_of, tree, walk
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, Piece, TextView, VirtualList, fit, glyphs
-from mcp_studio.tui.views.trace_table import NAMES, arrow, clock, codes, rows_with, took_text, words_of
+from mcp_studio.tui.views.trace_table import NAMES, arrow, codes, rows_with, took_text, words_of
 
 _AROUND = 5.0
 """Seconds before and after an exchange for which its view shows the server's output."""
@@ -119,12 +119,12 @@ def sign_of(severity: Severity) -> str:
 def heads_text(exchange: Exchange) -> str:
     """The HTTP messages as text."""
     ways = {"out": "sent", "in": "received", "none": ""}
-    return "\n\n".join(f"{ways[one.direction]} {clock(one.time)}\n{_body(one)}" for one in exchange.heads)
+    return "\n\n".join(f"{ways[one.direction]} {units.clock(one.time)}\n{_body(one)}" for one in exchange.heads)
 
 
 def printed_text(exchange: Exchange) -> str:
     """Lines of stderr, unexpected lines on stdout, and lifecycle events as text."""
-    return "\n".join(f"{clock(one.time)}  {one.kind:<6}  {_body(one)}" for one in exchange.printed)
+    return "\n".join(f"{units.clock(one.time)}  {one.kind:<6}  {_body(one)}" for one in exchange.printed)
 
 
 def findings_text(exchange: Exchange) -> str:
@@ -174,7 +174,7 @@ def _events(recording: Recording, here: int) -> Iterator[Event]:
         if entry is None:
             continue
         if node.relation in ("http", "note"):
-            text = safe(entry.method or entry.body[:800].decode("utf-8", "replace"), 200)
+            text = safe(entry.method if entry.kind == "http" else entry.body[:800].decode("utf-8", "replace"), 200)
             if entry.direction != "out":
                 yield Event(node.number, text, depth, entry.direction, entry.time, entry.time)
             continue
@@ -243,7 +243,7 @@ class Drawing:
         note = 17 if width >= 70 else 0
         room = max(4, width - label - _AT - note - 3)
         if event is None:
-            head = fit(f"  {clock(self.begin)}", label + _AT + note + 2)
+            head = fit(f"  {units.clock(self.begin)}", label + _AT + note + 2)
             return [(head, "dim"), (self._scale(room), "dim")]
         if not event.number:
             return [(fit(" " * (2 + 2 * event.depth) + event.label, width), "dim")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
@@ -103,7 +102,7 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     spare = 0 if about or not cells.target else cells.target + 2
     return _line(
         _remarks((flags,)),
-        (fit(clock(columns.time[row], cells.time > 12), cells.time, right=True), "dim"),
+        (fit(units.clock(columns.time[row], cells.time > 12), cells.time, right=True), "dim"),
         way,
         (fit(safe(_text(columns, "server", row), 80), cells.server), ""),
         (fit(named, cells.method + spare), look),
@@ -125,7 +124,7 @@ def draw_refreshes(recording: Recording, row: int, count: int, cells: Widths) ->
     server = safe(", ".join(servers), 80) if len(servers) == 1 else units.plural(len(servers), "server")
     return _line(
         _remarks(columns.flags[at] for at in rows),
-        (fit(clock(columns.time[row], cells.time > 12), cells.time, right=True), "dim"),
+        (fit(units.clock(columns.time[row], cells.time > 12), cells.time, right=True), "dim"),
         (signs.folded, "dim"),
         (fit(server, cells.server), "dim"),
         (fit(f"{count:,} list messages", cells.method), "dim"),
@@ -183,19 +182,11 @@ def standing(kind: str, direction: str, outcome: str, method: str) -> tuple[str,
     return (signs.bad, wrong[kind], "bad") if kind in wrong else (" ", "", "dim")
 
 
-def clock(seconds: float, exact: bool = True) -> str:
-    """A time as `12:01:07.113`, or without the thousandths."""
-    text = time.strftime("%H:%M:%S", time.localtime(seconds))
-    return f"{text}.{int(seconds * 1000) % 1000:03}" if exact else text
-
-
 def took_text(ms: float | None) -> str:
     """Milliseconds in at most seven characters: `0.4 ms`, `812 ms`, `12.1 s`, `45 min`; a dash for None."""
-    if ms is None:
-        return glyphs().dash
-    if ms < 9_995:
-        return f"{ms:.1f} ms" if ms < 9.95 else f"{ms:.0f} ms"
-    return f"{ms / 1000:.1f} s" if ms < 600_000 else f"{ms / 60_000:.0f} min" if ms < 6e7 else f"{ms / 3_600_000:.0f} h"
+    if ms is None or ms < 9.95:
+        return glyphs().dash if ms is None else f"{ms:.1f} ms"
+    return units.duration(ms) if ms < 60_000 else units.seconds(ms / 1000)
 
 
 def size_text(size: int) -> str:

@@ -214,10 +214,10 @@ def greeted(made: Made, at: float, method: str = "initialize") -> int:
 
 
 @pytest.mark.parametrize(
-    ("note", "uptime"),
-    [("demo ended with exit code 3", 20), ("demo is slow", 90), ("other ended with exit code 3", 90)],
+    ("note", "end", "uptime"),
+    [("demo ended with exit code 3", "exit 3", 20), ("demo is slow", "", 90), ("demo ended with exit code 3", "", 90)],
 )
-def test_connections_last_until_a_note_tells_of_their_end_or_another_begins(note: str, uptime: float) -> None:
+def test_connections_last_until_a_note_tells_of_their_end_or_another_begins(note: str, end: str, uptime: float) -> None:
     store = TraceStore(Redactor())
 
     def add(at: float, direction: Direction, kind: MessageKind, text: str = "", method: str = "") -> WireMessage:
@@ -232,7 +232,7 @@ def test_connections_last_until_a_note_tells_of_their_end_or_another_begins(note
         store.settled(span, add(at, "in", "result"), "ok")
 
     greet(1_000.0)
-    add(1_010.0, "none", "note", note)
+    add(1_010.0, "none", "note", note, end)
     greet(1_080.0)
     add(1_090.0, "in", "notification", method="notifications/message")
     numbers = Numbers(store)
