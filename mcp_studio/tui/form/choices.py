@@ -31,10 +31,10 @@ Target = int | Literal["value", "fold", "add", "remove", "up", "down", "menu"]
 _STEPS = {"space": 1, "enter": 1, "right": 1, "left": -1}
 
 
-Complete = Callable[[str, str], Awaitable[tuple[Sequence[str], str]]]
-"""Asks the server for values, given a field's name and the typed text; it never raises. It returns foreign text, and
-`20 of 120` if the server has more values than these (server/utilities/completion).
-"""
+Offer = tuple[Sequence[str], str]
+"""Values of a server, foreign and unchanged, and `20 of 120` if the server has more values than these."""
+Complete = Callable[[str, str], Awaitable[Offer]]
+"""Asks the server for values, given a field's name and the typed text; it never raises."""
 
 
 class DropDown:
