@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 
 from mcp_studio.protocol.lines import size_text as size
 
@@ -31,6 +33,12 @@ def seconds(count: float) -> str:
 def plural(count: int, word: str) -> str:
     """`1 tool`, `2 tools`."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def command_line(words: Sequence[str]) -> str:
+    """A command as a shell takes it; unlike in `shlex.join`, a word with single quotes stands in double quotes."""
+    double = (re.sub(r'["$`\\]', r"\\\g<0>", word) if "'" in word else "" for word in words)
+    return " ".join(f'"{text}"' if text else shlex.quote(word) for text, word in zip(double, words, strict=True))
 
 
 def unwrapped(text: str) -> str:

@@ -398,9 +398,8 @@ class FormModel:
             above = path[:length]
             if place.get_or_none(value, above) is None and isinstance(path[length], str):
                 field = self.field_at(above)
-                blank = (
-                    fields.starter(fields.resolve_union(field, None, self._state.chosen.get(above))) if field else None
-                )
+                chosen = self._state.chosen.get(above)
+                blank = fields.starter(fields.resolve_union(field, None, chosen)) if field else None
                 value = place.put(value, above, blank if isinstance(blank, dict) else {}, self._before(value, above))
         return place.put(value, path, new, self._before(value, path))
 

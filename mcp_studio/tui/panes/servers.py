@@ -100,7 +100,7 @@ class ServerRow(NamedTuple):
         if self.why and self.status.state == "failed":
             return (f"{self.by_hand} {self.why}".strip(), self.why)
         if self.why:
-            now = f"restarted {now}" if self.status.state == "ready" else now
+            now = "restarted" if self.status.state == "ready" else now
             return f"{self.why}, {now}", now, now.split()[-1]
         return now, state.split()[-1]
 
@@ -237,17 +237,10 @@ class ServersPane(Pane, scope="servers"):
         counts = {kind: len(studio.catalog.listing(name, kind).entries) for kind in KINDS}
         kind = next((kind for kind in KINDS if counts[kind]), "tool")
         offers = f"{counts[kind]:,}" if kind == "tool" else units.plural(counts[kind], kind)
-        return ServerRow(
-            status,
-            config,
-            config.group in headed,
-            studio.groups.by_hand(name),
-            offers,
-            self._why(status),
-            bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure,
-            studio.manager.supervisor(name).on_demand,
-            studio.signing.running(name) is not None,
-        )
+        on_demand, by_hand = studio.manager.supervisor(name).on_demand, studio.groups.by_hand(name)
+        warned = bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure
+        now = warned, on_demand, studio.signing.running(name) is not None
+        return ServerRow(status, config, config.group in headed, by_hand, offers, self._why(status), *now)
 
     def _why(self, status: Status) -> str:
         """Why a server is not connected, or how it ended by itself; a new end is announced."""
@@ -314,10 +307,8 @@ class ServersPane(Pane, scope="servers"):
         lead = " " * inset if row.headed else ""
         name = fit(safe(row.status.server), names - len(lead))
         words = self.filter.value.split()
-        left: Line = [
-            (f"{lead}{getattr(glyphs(), sign)} ", look),
-            *mark_matches(name, words, "" if tone == "ok" else look),
-        ]
+        marked = mark_matches(name, words, "" if tone == "ok" else look)
+        left: Line = [(f"{lead}{getattr(glyphs(), sign)} ", look), *marked]
         warning: list[Piece] = [(f" {glyphs().warning}", "warn")] if row.warned else []
         room = max(0, width - width_of(left) - width_of(warning) - 2)
         matter = next((one for one in row.matters if len(one) <= room), row.matters[-1])
