@@ -42,7 +42,7 @@ except ImportError:  # Windows
 
 _COLUMN = 44
 """Widest column by which the next one is aligned."""
-RISKS = {"read": "r", "write": "w", "destructive": "!"}
+RISKS = {"read": "r", "write": "w", "destructive": "d"}
 """Risk of a tool -> its mark."""
 
 

@@ -13,7 +13,7 @@ from mcp_studio.present.error_groups import ErrorGroup
 from mcp_studio.safetext import safe
 from mcp_studio.trace.statistics import BOUNDS, NAMED, Durations, Meter, Numbers, Tally, Target
 
-HEADS = ("server, ms", "requests", "errors", "ok", "avg", "p50", "p95", "p99")
+HEADS = ("server, ms", "requests", "errors", "ok", "recent", "p50", "p95", "p99")
 _TOP = 5
 """The most errors of one server that are listed."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
+from collections.abc import Sequence
 
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import size_text as size
@@ -47,6 +49,12 @@ def clock(when: float, exact: bool = True) -> str:
 def plural(count: int, word: str) -> str:
     """`1 tool`, `2 tools`."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def command_line(words: Sequence[str]) -> str:
+    """A command as a shell takes it; unlike in `shlex.join`, a word with single quotes stands in double quotes."""
+    double = (re.sub(r'["$`\\]', r"\\\g<0>", word) if "'" in word else "" for word in words)
+    return " ".join(f'"{text}"' if text else shlex.quote(word) for text, word in zip(double, words, strict=True))
 
 
 def unwrapped(text: str) -> str:

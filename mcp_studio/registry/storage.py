@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, loads_or, mapping
 from mcp_studio.limits import MB
 from mcp_studio.paths import file_lock, write_atomically
@@ -335,7 +335,8 @@ def open_storage(address: str | Path) -> Storage:
     """Open the storage of an address: a file (`.json`, `.sqlite`, `.db`), `postgresql://…`, or what a package adds.
 
     Raises:
-        StorageProblem: there is no such kind of storage, or a package that it needs is missing.
+        StorageProblem: a package that it needs is missing, or cannot open it.
+        UsageError: there is no such kind of storage.
     """
     text = str(address)
     scheme, colon, _ = text.partition(":")
@@ -356,4 +357,4 @@ def open_storage(address: str | Path) -> Storage:
             message = f"The storage {scheme!r} of a package cannot be opened: {type(problem).__name__}: {problem}"
             raise StorageProblem(message) from None
     hint = "There are FILE.json, FILE.sqlite, postgresql://HOST/DATABASE, and what packages add."
-    raise StorageProblem(f"There is no storage for {scheme!r}.", hint=hint)
+    raise UsageError(f"There is no storage for {scheme!r}.", hint=hint)

@@ -113,6 +113,8 @@ ACTIONS: tuple[Action, ...] = (
     # Everywhere
     Action("quit", "Quit", "app", also="exit leave close"),
     # The main screen
+    Action("cancel", "Cancel the call", "main", show=True, also="stop", short="Cancel"),
+    Action("pending", "Pending requests", "main", show=True, also="elicitation sampling questions", short="Pending"),
     Action("back", "Back", "main", show=True),
     Action("quit", "Quit", "main", show=True, also="exit leave close"),
     Action("palette", "Palette: everything by name", "main", show=True, also="commands actions", short="Palette"),
@@ -128,10 +130,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("pane_trace", "Go to the trace, or close it", "main", also="messages wire log"),
     *(Action(id, KEYS[id].meaning, "main") for id in ("next_pane", "previous_pane", "next_tab", "previous_tab")),
     Action("zoom", "Zoom the pane", "main", also="maximize fullscreen"),
-    Action("pending", "Pending requests", "main", also="elicitation sampling questions inbox"),
     Action("new_server", "Add a server", "main", also="new connect paste"),
     Action("submit", "Call, read or get", "main", also="run send execute"),
-    Action("cancel", "Cancel the call", "main", also="stop"),
     Action("save_call", "Save the call", "main", also="bookmark"),
     Action("workflows", "Workflow: run a plan over tools, step by step", "main", also="workflows steps run file chain"),
     Action("activity", "Activity: what runs, and what is pending", "main", also="progress running tasks board"),

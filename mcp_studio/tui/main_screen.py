@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import events, getters
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import ActiveBinding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.dom import DOMNode
 from textual.screen import Screen
@@ -179,7 +179,7 @@ class MainScreen(Screen[None]):
                 yield CallPane()
                 yield ResultPane()
         yield TracePane()
-        yield KeyBar()
+        yield KeyBar(self._key_label)
         yield Static("The terminal is too small (needs 40x10).", id="too-small")
 
     def on_mount(self) -> None:
@@ -222,6 +222,7 @@ class MainScreen(Screen[None]):
                 history.reload()
         if event.stores & {"servers", "inbox"}:
             self.header.show()
+            self.refresh_bindings()
         if "trace" in event.stores:
             self.trace.table.refresh_entries()
             self._stale = True
@@ -290,6 +291,14 @@ class MainScreen(Screen[None]):
             and (self.focused_pane is self.call or isinstance(self.focused, Input))
         ):
             self.go_to(self.result)
+
+        self.refresh_bindings()
+
+    def _key_label(self, bound: ActiveBinding) -> str | None:
+        """Show the keys for a running call and for pending requests while there are some, and not what has to wait."""
+        inbox, running = self.app.studio.inbox, self.call.running
+        now = {"cancel": running, "pending": inbox.pending or inbox.held} if bound.node is self else {}
+        return "" if now.get(bound.binding.action, not (running and bound.node is self.result)) else None
 
     def on_result_pane_rerun_requested(self) -> None:
         self.call.action_submit(fresh=True)
@@ -451,8 +460,9 @@ class MainScreen(Screen[None]):
         self.servers.go_to(self.call.server)
         await self.servers.run_action(action)
 
-    def action_statistics(self) -> None:
-        self.trace.action_details()
+    async def action_trace(self, action: str) -> None:
+        """Run an action of the trace from elsewhere, which stays in view."""
+        await self.trace.run_action(action)
 
     def action_workflows(self) -> None:
         from mcp_studio.tui.screens.workflow import WorkflowDialog

@@ -87,7 +87,7 @@ def test_the_settings_say_where_it_is_kept(home: Path, tmp_path: Path) -> None:
         (("add", "a\x1bb"), 2, "has a name with characters that cannot be seen"),
         (("add", "a", "--schema", "[]"), 2, "--schema must be a JSON object"),
         (("import", "/nowhere.json"), 2, "/nowhere.json cannot be read"),
-        (("copy", "redis://x"), 1, "There is no storage for 'redis'"),
+        (("copy", "redis://x"), 2, "There is no storage for 'redis'"),
         (("list", "--server", "x"), 2, "There is no server `x`"),
     ],
 )

@@ -140,6 +140,7 @@ def test_a_client_gets_the_gateway_into_its_file_and_nobody_overwrites_anything(
     asked = subprocess.run(
         python_program("-m", "mcp_studio", *words), capture_output=True, text=True, env=env, cwd=tmp_path
     )
+    assert "no servers are configured" in asked.stderr
     assert asked.returncode == 6 and "mine" in file.read_text("utf-8") and "mcp-studio" not in file.read_text("utf-8")
     done = subprocess.run(
         python_program("-m", "mcp_studio", *words, "--yes"), capture_output=True, text=True, env=env, cwd=tmp_path

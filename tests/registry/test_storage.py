@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_studio.errors import UsageError
 from mcp_studio.registry.record import ToolRecord
 from mcp_studio.registry.registry import ToolRegistry, copy
 from mcp_studio.registry.storage import JsonStorage, StorageProblem, Uses, open_storage
@@ -129,7 +130,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
 
 
 def test_an_address_of_no_kind_is_told() -> None:
-    with pytest.raises(StorageProblem, match="There is no storage for 'redis'"):
+    with pytest.raises(UsageError, match="There is no storage for 'redis'"):
         open_storage("redis://somewhere")
 
 

@@ -85,7 +85,7 @@ def test_every_action_is_bound_or_named_where_there_is_a_method_for_it() -> None
 
 
 def test_the_footer_of_no_pane_is_longer_than_eight_keys() -> None:
-    main = [action for action in scoped("main") if action.show]
+    main = [action for action in scoped("main") if action.show and action.id not in ("cancel", "pending")]
     assert [action.id for action in main][:2] == ["back", "quit"]
     for scope in (*PANES, "tasks", "history"):
         shown = [action for action in (*scoped(scope), *main) if action.show]

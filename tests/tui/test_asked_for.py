@@ -218,7 +218,7 @@ async def test_activity_answers_everything_in_one_place_and_a_rule_answers_the_n
         await stage.told("Accepted. ^p Answer rule repeats this answer automatically.")
         stage.main.action_answer_rule()
         await stage.dialog(AnswerRuleDialog)
-        await stage.shows(r"\[\[answer\]\]", 'name = "Ada"', "this schema", "password: left out")
+        await stage.shows(r"\[\[answer\]\]", 'name = "Ada"', "this form", "password: left out")
         assert "hunter22" not in stage.text
         await stage.press("ctrl+j")
         await stage.until(lambda: len(list(stage.studio.rules)) == 1, "a rule")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from textual.widgets import Input
+from textual.widgets import Button, Input
 
 from mcp_studio.call.call import Lost, Succeeded
 from mcp_studio.tui.screens.breakpoints import Breakpoints
@@ -91,6 +91,13 @@ async def test_what_is_held_is_told_where_nobody_looks_and_goes_on_without_a_bre
         call = echo(stage, "x")
         await stage.told("A breakpoint holds a message")
         await stage.shows("1 held")
+        await stage.open("echo")
+        stage.main.call.fill({"text": "y"})
+        await stage.press("ctrl+j")
+        await stage.shows("held at a breakpoint", "Release…")
+        stage.main.result.query_one("#held", Button).press()
+        await stage.dialog(Breakpoints)
+        await stage.press("escape")
         dialog = await opened(stage, "")
         assert isinstance(await call, Succeeded)
         await stage.until(lambda: dialog.rows.row_count == 0, "nothing is held")

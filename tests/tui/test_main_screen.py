@@ -83,7 +83,7 @@ async def test_what_does_not_fit_is_said_shorter_and_never_cut() -> None:
     async with on_stage(raw(), size=(160, 44)) as stage:
         await stage.shows("6 tools · 1 resource · 1 template · 1 prompt", "requests p50", "Templates 1", "Trace")
         await stage.pilot.resize_terminal(80, 24)
-        await stage.shows("Tools 6 Res Tpl Pr Tasks", "! destroy", r"\^f Search *$")
+        await stage.shows("Tools 6 Res Tpl Pr Tasks", "d destroy", r"\^f Search *$")
         await stage.hides("Trace")
         assert len(max(stage.text.splitlines(), key=len)) <= 80
         await stage.pilot.resize_terminal(60, 20)

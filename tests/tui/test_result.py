@@ -88,7 +88,7 @@ async def test_markdown_is_rendered_hostile_text_is_seen_and_what_is_wrong_is_ma
         await stage.shows("poetry +2")
 
         await called(stage, "show_wrong_structure")
-        await stage.shows("! structuredContent/open must be true or false")
+        await stage.shows("▲ structuredContent/open must be true or false")
         await stage.press("right_square_bracket")
         await stage.shows('"open": "yes"  ✗ must be true or false', "✗ since is required", r"7  ✗ must be text")
 
@@ -188,10 +188,11 @@ async def test_while_it_runs_there_are_progress_elapsed_time_and_a_button_that_c
         await stage.open("wait_for_parcel")
         await stage.press("ctrl+j")
         await stage.shows(r"◐ running · [1-9]?\d\.\d s", "Cancel")
-        await stage.shows("streets closer")
+        await stage.shows("streets closer", r"x Cancel +esc Back")
         stage.main.action_pane_result()
         await stage.press("enter")
-        await stage.shows("○ cancelled")
+        await stage.shows("○ cancelled", "r Re-run")
+        await stage.hides("x Cancel")
         await stage.open("take_stock")
         await stage.press("ctrl+j")
         await stage.shows("━━")

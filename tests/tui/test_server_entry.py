@@ -234,7 +234,7 @@ def test_what_other_clients_add_a_server_with_is_read(line: str, server: ServerC
     assert pasted_servers(line) == [server]
 
 
-@pytest.mark.parametrize("line", ["claude mcp add s", "claude mcp add 'open", "claude mcp add --env"])
+@pytest.mark.parametrize("line", ["claude mcp add s", "claude mcp add 'open", "claude mcp add --env", "ftp://x/mcp"])
 def test_a_line_that_adds_nothing_is_told(line: str) -> None:
     with pytest.raises(ConfigError):
         pasted_servers(line)

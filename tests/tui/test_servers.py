@@ -158,7 +158,7 @@ async def test_a_command_is_pasted_tested_left_unsaved_and_saved() -> None:
         await stage.shows("● raw .*6 ")
         assert saved("raw")["command"] == sys.executable
         form = await adding(stage, f"claude mcp add raw -e 'API_TOKEN=abcdef123456' -- {COMMAND}")
-        await stage.shows("name .* raw-2", "! 1")
+        await stage.shows("name .* raw-2", "▲ 1")
         form.form.set_value({**value_of(raw()), "name": "raw"})
         await stage.press("ctrl+j")
         await stage.shows("There is a server raw already")
@@ -245,6 +245,17 @@ async def test_servers_of_other_clients_are_ticked_at_the_first_start_and_their_
     assert saved("asks") == {"command": "x", "env": {"K": "${input:key}"}, "cwd": str(home / "sub")}
 
 
+async def test_where_there_is_no_keyring_an_encrypted_file_is_offered_for_secrets() -> None:
+    async with on_stage() as stage:
+        await stage.press("escape")
+        await adding(stage, "A_TOKEN=abc-def-ghi no-such-program")
+        await stage.press("ctrl+j")
+        await stage.shows("Store it in an encrypted file from now on, under a", "in clear")
+        await stage.hides("in the keyring")
+        await stage.press("enter")
+        await stage.shows("New passphrase")
+
+
 @pytest.mark.usefixtures("in_memory")
 async def test_several_servers_are_pasted_into_the_file_that_was_named_or_the_persons_own(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
@@ -292,7 +303,7 @@ async def test_the_console_sends_what_is_written_and_loses_nothing() -> None:
         await stage.shows("✓ answered after", "← result", "Close")
         assert [row.kind for row in screen.came.rows] == ["result"]
         screen.editor.text = '{"method": '
-        await stage.shows("! invalid JSON")
+        await stage.shows("▲ invalid JSON")
         await screen.run_action("template")
         await stage.shows("Start from", "tools/list.* sent before")
         await stage.type("completion")
@@ -376,7 +387,7 @@ async def test_unexpected_output_is_explained_and_stands_between_the_messages_ar
         await stage.press("1", "enter")
         await stage.dialog(ServerDetails)
         await stage.shows("Unexpected output on stdout", "Findings")
-        await stage.press("u")
+        await stage.press("d")
         await stage.dialog(UnexpectedOutput)
         await stage.shows("Unexpected output: s", "print()", "after:", "before:")
         await stage.press("ctrl+j")

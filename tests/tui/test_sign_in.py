@@ -42,7 +42,7 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         await press(stage, "keep")
         await stage.shows("Where tokens are kept", "Memory: forgotten")
         await stage.press("enter")
-        await stage.shows("stored in +memory", "! Tokens are stored in memory only", "You get an address to open")
+        await stage.shows("stored in +memory", "▲ Tokens are stored in memory only", "You get an address to open")
         assert stage.runs == []
         # Every step and its exchanges; leaving lets it go on.
         await press(stage, "begin")
@@ -82,7 +82,7 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         assert isinstance(stage.app.screen, SignInDialog)
         flow.browser("https://xn--exmple-cua.com/?a=1", warnings=("It was announced as another.",))
         await stage.shows("network +xn--exmple-cua.com")
-        assert "! It was announced as another." in str(stage.app.screen.query_one("#card").render())
+        assert "▲ It was announced as another." in str(stage.app.screen.query_one("#card").render())
         # Which authorization server, and which client.
         flow.to("choosing", choices=("https://a.example", "https://b.example\u202e"))
         await stage.shows("names 2 authorization servers", "b.example⟦U")

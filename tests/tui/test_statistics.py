@@ -56,7 +56,7 @@ def test_figures_and_histogram_fit_their_room() -> None:
     rows, start = figures()
     wrong = next(row for row in rows if row.name == "wrong")
     told = facts(wrong, start).plain
-    assert "5 times · 5 failed" in told and "p50 42 ms" in told and "50/min" in told
+    assert "5 requests · 5 failed" in told and "p50 42 ms" in told and "50/min" in told
     for height in (1, 3, 10):
         lines = histogram(wrong.tally.durations, 60, height).plain.splitlines()
         assert 0 < len(lines) <= height and all(len(line) <= 60 for line in lines)
@@ -76,12 +76,12 @@ async def test_calls_are_counted_live_and_a_row_leads_to_its_messages() -> None:
         dialog = await stage.dialog(Statistics)
         await stage.shows(
             "Calls +Methods +Servers",
-            r"Name +Count.+Errors +Avg +p50 +p95 +p99",
+            r"Name +Count.+Errors +Recent +p50 +p95 +p99",
             "Show messages +Errors +Sort +Copy +Close",
         )
-        await stage.shows("fail  3 times · 3 failed", "3x ", r"raw  fail +3 +100%")
+        await stage.shows("fail  3 requests · 3 failed", "3x ", r"raw  fail +3 +100%")
         await called("echo", 6)
-        await stage.shows(r"raw  echo +8", "fail  3 times")
+        await stage.shows(r"raw  echo +8", "fail  3 requests")
         await stage.press("o", "c")
         assert "raw  fail\t3\t100%" in stage.app.clipboard
         await stage.shows(r"Errors[^ ]")
@@ -96,9 +96,9 @@ async def test_calls_are_counted_live_and_a_row_leads_to_its_messages() -> None:
         await stage.until(lambda: stage.main.trace.table.row_count == 6, "six messages of three calls")
         await stage.press("i")
         dialog = await stage.dialog(Statistics)
-        await stage.shows(r"fail  3 times|echo  8 times")
+        await stage.shows(r"fail  3 requests|echo  8 requests")
         dialog.table.move_cursor(row=next(at for at in range(2) if "fail" in str(dialog.table.get_row_at(at)[0])))
-        await stage.shows("fail  3 times")
+        await stage.shows("fail  3 requests")
         await stage.press("e")
         wanted = 'server:"raw" tool:"fail" status:error'
         await stage.until(lambda: stage.main.trace.query_line.field.value == wanted, "the query for errors")

@@ -88,6 +88,10 @@ def test_a_row_says_how_it_stands_by_sign_word_and_time() -> None:
         for end in range(place, len(store)):
             assert row(store, end).rstrip().endswith(said) and "evil␛[2J" in row(store, end)
             assert ("   812  " in row(store, end)) == (len(store) - place == 2)
+    probe = store.add("s", "out", "request", b"{}", "server/discover", "", 1, probe=True)
+    refusal = store.add("s", "in", "error", b"{}", "server/discover", "", 1)
+    store.settled(store.opened(probe), refusal, "error")
+    assert all(row(store, end).rstrip().endswith("○ refused") for end in (len(store) - 2, len(store) - 1))
 
 
 def test_a_row_shows_marks_findings_rounds_and_what_a_request_came_under() -> None:
@@ -108,7 +112,7 @@ def test_a_row_shows_marks_findings_rounds_and_what_a_request_came_under() -> No
     assert (row(store, 0)[0], row(store, 1)[0]) == ("◆", "◇")
     flags = array("B", [0, MARKED, 0, COMMENTED])
     assert list(rows_with(flags, bytes([MARKED, COMMENTED]), 0, 99)) == [1, 3]
-    for ascii, signs in ((False, "✗!· "), (True, "x!. ")):
+    for ascii, signs in ((False, "✗▲· "), (True, "x!. ")):
         choose(ascii=ascii)
         talk, found = Talk(), ""
         for message in (

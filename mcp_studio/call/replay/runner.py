@@ -131,7 +131,8 @@ class Replayer:
             outcome, answer = await self._send(step, server, params, recorded)
         except StudioError as error:
             return Result(step, "failed", said=error.message)
-        ms = (time.perf_counter() - began) * 1000
+        asked = outcome.asked_ms if outcome is not None else 0.0  # a person's time is none of the server's
+        ms = (time.perf_counter() - began) * 1000 - asked
         if outcome is not None and answer is None:
             why = said_of(outcome) or OUTCOMES.get(type(outcome), "no answer")
             return Result(step, "failed", said=why, ms=ms, outcome=outcome)

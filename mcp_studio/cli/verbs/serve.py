@@ -51,17 +51,18 @@ def run(out: Output, start: Callable[..., int]) -> int:
     if config.settings.gateway.hidden == ("*",):
         out.warn("clients see nothing: [gateway] hides everything, or has a mistake")
     if options.flag("--install"):
+        if not config.servers:
+            out.warn("no servers are configured, so clients see nothing: mcp-studio config add … adds one")
         return load("config").put(options.value("--install"), [_entry(options)], out)
     if not options.flag("--http") and sys.stdin.isatty():
         out.note("A client starts this and speaks MCP to it; `--install CLIENT` puts it there. Ctrl-C ends.")
-    workers = options.count("--workers", 64) or 1
     address = _address(options.value("--http") or "0") if options.flag("--http") else None
     mode = options.value("--mode") or config.settings.gateway.mode
     settings = replace(config.settings, gateway=_with_tokens(replace(config.settings.gateway, mode=mode), out))
     chosen = targets.select(replace(config, settings=settings), options.values("--server"))
     servers = {name: replace(one, log_level=one.log_level or "info") for name, one in chosen.servers.items()}
     serve = partial(execute, replace(chosen, servers=servers), out, origin="gateway")
-    return start(settings.gateway, options.flag("--yes"), address, workers, serve, out)
+    return start(settings.gateway, options.flag("--yes"), address, options.count("--workers", 64) or 1, serve, out)
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -85,9 +85,8 @@ def run(out: Output) -> int:
             return (_replay if options.verb == "replay" else _answer)(recording, query, out)
         except QueryError as error:
             detail = {"query": {"start": error.start, "end": error.end}}
-            raise UsageError(
-                f"{error.message} (at {error.start + 1} of the query)", hint=error.hint, detail=detail
-            ) from None
+            where = f"(at {error.start + 1} of the query)"
+            raise UsageError(f"{error.message} {where}", hint=error.hint, detail=detail) from None
 
 
 def _answer(recording: Recording, query: Query, out: Output) -> int:

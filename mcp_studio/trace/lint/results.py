@@ -204,12 +204,11 @@ def _input_required(method: str, result: dict[str, Json], client: Json) -> Itera
 
 
 _ORDERS = (
-    # Each alternative begins with a letter of its own, so that the engine looks for those: `\b` would cost four times.
-    rb"(?s)(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules|prompts?)\b"
+    # `\b` in front would cost four times; a tag may follow any letter.
+    rb"(?s)(?<![a-z])(?:(?:ignore|disregard|forget)\b.{0,40}\b(?:instructions?|rules|prompts?)\b"
     rb"|do(?:n't| not) (?:tell|inform|mention|reveal|show)\b.{0,30}\b(?:user|person|human|anyone)\b"
-    rb"|system prompt\b|<(?:important|system|secret|instructions?)>"
-    rb"|(?:always|first|must)\b.{0,30}\b(?:read|send|include|pass)\b.{0,60}"
-    rb"(?:~/|\.ssh|\.env\b|password|api key|credential)"
+    rb"|system prompt\b|(?:always|first|must)\b.{0,30}\b(?:read|send|include|pass)\b.{0,60}"
+    rb"(?:~/|\.ssh|\.env\b|password|api key|credential))|<(?:important|system|secret|instructions?)>"
 )
 """Phrases, in small letters, by which a text gives orders to a model, against the person who uses the model."""
 _TEXTS = ("title", "description", "inputSchema", "arguments")
@@ -219,8 +218,8 @@ _READ = 20_000
 
 def caution_of(definition: Mapping[str, Json]) -> str:
     """A sentence on suspicious texts in a definition, including its arguments; empty where there are none."""
-    # The `n` of an escaped line end would join the word behind it.
-    text = dumps([definition.get(key) for key in _TEXTS])[:_READ].replace(b"\\n", b" ")
+    # The letter of an escaped line end or tab would join the word behind it.
+    text = re.sub(rb"\\u00[01].|\\[bfnrt]", b" ", dumps([definition.get(key) for key in _TEXTS])[:_READ])
     found = re.search(_ORDERS, text.lower())
     order = text[slice(*found.span())].decode("utf-8", "replace") if found else ""
     cautions = [f'its description gives orders to a model ("{" ".join(order.split())[:60]}")'] if order else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.form.view import FormView
 
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
-         "destructive": ("! destructive", "$risk-destructive")}  # fmt: skip
+         "destructive": ("d destroys", "$risk-destructive")}  # fmt: skip
 _TABS = {"form": "Form", "json": "JSON", "schema": "Schema", "history": "History", "about": "About"}
 EMPTY = "No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."
 _INSTRUCTIONS = 3_000
@@ -633,9 +632,9 @@ def _summary(studio: Studio, name: str, tokens: str) -> Iterator[str]:
     config, status = studio.manager.config(name), studio.manager.status(name)
     written, clean = config.written or config, studio.redactor
     yield connections.state_words(status)
-    if status.error is not None and (help := connections.hint(status.error)):
-        yield help
-    target = clean.url(written.url) if written.url else clean.text(shlex.join((written.command, *written.args)))
+    if status.error is not None and status.state != "needs_auth" and (help := connections.hint(status.error)):
+        yield help  # a sign-in has its button below
+    target = clean.url(written.url) if written.url else clean.text(units.command_line((written.command, *written.args)))
     yield f"\n{_DEEP.sub('…', safe(target, 1_000))}"
     if status.state == "ready":
         info, listing = mapping(status.server_info), studio.catalog.listing

@@ -38,10 +38,10 @@ TITLES: Mapping[str, tuple[str, str]] = {
 """The name of each tab, and a shorter name."""
 _LONGEST = ("template", "resource", "prompt")
 """The tabs in the order in which they switch to their shorter name."""
-RISKS = {"read": "r", "write": "w", "destructive": "!"}
+RISKS = {"read": "r", "write": "w", "destructive": "d"}
 """The glyph of each risk; the risk itself is the look of the glyph."""
 _LEGENDS: Mapping[EntryKind, str] = {
-    "tool": "[$risk-read]r[/] reads [$risk-write]w[/] writes [$risk-destructive]![/] destroys",
+    "tool": "[$risk-read]r[/] reads [$risk-write]w[/] writes [$risk-destructive]d[/] destroys",
     "resource": "enter reads it", "template": "enter fills in the URI", "prompt": "enter gets it",
 }  # fmt: skip
 """The last line of the pane, by kind."""

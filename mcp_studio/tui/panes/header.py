@@ -17,7 +17,8 @@ from mcp_studio.tui.views.rows import glyphs
 _STATES = (("ok", "on", "$state-ready"), ("busy", "half", "$state-busy"), ("bad", "bad", "$state-failed"))
 _PARTS = {
     "title": ("about", "bold $primary"), "servers": ("pane_servers", "$quiet"), "catalog": ("pane_catalog", "$quiet"),
-    "calls": ("statistics", "$quiet"), "problems": ("about", "$state-busy"), "pending": ("pending", "bold $accent"),
+    "calls": ("trace('details')", "$quiet"), "problems": ("about", "$state-busy"),
+    "pending": ("pending", "bold $accent"),
 }  # fmt: skip
 """The parts from left to right: the action of a click, and the look."""
 

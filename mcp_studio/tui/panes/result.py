@@ -132,8 +132,9 @@ class ResultPane(Pane, scope="result"):
         line.display = running
         if running and not line.children:
             answer = Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending")
+            held = Button("Release…", id="held", variant="primary", compact=True, action="screen.trace('breakpoints')")
             stop = Button(f"Cancel  {self.app.key_of('cancel')}", id="cancel", compact=True, action="screen.cancel")
-            line.mount(Static(id="progress-text", markup=False), answer, stop)
+            line.mount(Static(id="progress-text", markup=False), answer, held, stop)
         if running:
             self.show_progress()
             self._clock.resume()
@@ -253,6 +254,7 @@ class ResultPane(Pane, scope="result"):
             tone, line = outcomes.outcome_short(self.call.outcome)
         elif self.call is not None:
             word = "waiting for your answer" if self.call.asking else "running"
+            word = "held at a breakpoint" if self._held(self.call) else word
             line = f"{word} · {units.duration(self.call.seconds * 1000)}"
         room = self.size.width - 3
         if self.tabs_line.display:
@@ -262,15 +264,22 @@ class ResultPane(Pane, scope="result"):
         text = Content.styled(f"{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]) if line else Content("")
         self.show_text("result-status", text)
 
+    def _held(self, call: Call) -> bool:
+        """Whether a breakpoint holds a message of the call, or of one like it."""
+        points = self.app.studio.breakpoints
+        entries = (points.trace.entry(one.number) for one in points.gate.waiting)
+        return (call.ref.server, call.method) in ((entry.server, entry.method) for entry in entries if entry)
+
     def show_progress(self) -> None:
         """Show elapsed time and progress while the call runs."""
         from textual.widgets import ProgressBar
 
         call = self.call
-        if call is None or not self.screen.is_active:  # under a dialog, each change would repaint the whole screen
+        # Under a dialog, each change would repaint the whole screen. The outcome is shown together with its tabs.
+        if call is None or call.outcome is not None or not self.screen.is_active:
             return
         self._draw_status()
-        self.query_one("#answer").display = call.asking
+        self.query_one("#answer").display, self.query_one("#held").display = call.asking, self._held(call)
         if call.asking and self.query_one("#cancel").has_focus and not self._offered:
             self.screen.set_focus(self.query_one("#answer"))  # enter must not cancel what now waits for an answer
         self._offered = call.asking
@@ -284,7 +293,7 @@ class ResultPane(Pane, scope="result"):
             bar.update(total=progress.total, progress=progress.done)
         text = "" if progress is None else progress.message or ("" if progress.total else f"{progress.done:g}")
         if call.as_task is not None:
-            text = f"task {call.as_task.status} {text}"
+            text = f"task {call.as_task.status} {text or call.as_task.message}"
         self.query_one("#progress-text", Static).update(Content(safe(text, 200)))
 
     def _notes(self, call: Call, outcome: CallOutcome) -> Iterator[tuple[str, str]]:

@@ -95,7 +95,7 @@ class ServerRow(NamedTuple):
         if self.why and self.status.state == "failed":
             return (f"{self.by_hand} {self.why}".strip(), self.why)
         if self.why:
-            now = f"restarted {now}" if self.status.state == "ready" else now
+            now = "restarted" if self.status.state == "ready" else now
             return f"{self.why}, {now}", now, now.split()[-1]
         return now, state.split()[-1]
 

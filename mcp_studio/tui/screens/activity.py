@@ -237,11 +237,9 @@ def _details(task: Task) -> Content:
     parts.append("\n")
     parts += [part for name, value in _facts(task) for part in fact(name, value)]
     parts += section("Findings", ((safe(text, 300), "$text-warning") for text in task.problems))
-    steps = (
-        (f"{units.seconds(one.at - task.started):>6}", safe(one.status, 20), safe(one.message, 300))
-        for one in task.steps
-    )
-    parts += section("Timeline", (f"{at:>6}  {status:<15} {message}" for at, status, message in steps))
+    times = [units.seconds(one.at - task.started) for one in task.steps]
+    said = (f"  {safe(one.status, 20):<15} {safe(one.message, 300)}" for one in task.steps)
+    parts += section("Timeline", (f"{at:>6}{words}" for at, words in zip(times, said, strict=True)))
     error = task.error._asdict() if task.error is not None else None
     for title, value in (("Arguments", task.arguments), ("Error", error), ("Result", task.result)):
         lines = safe(printable(value), _JSON, lines=True).splitlines() if value not in (None, {}) else ()

@@ -21,6 +21,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.dialog import Choice, Choose, Item, Parts, diff_lines, section
 from mcp_studio.tui.screens.elicitation import LATER, RequestDialog, Times
 from mcp_studio.tui.server_files import put_rule
+from mcp_studio.tui.views.rows import glyphs
 
 _SHOWN = 8_000
 _DAYS = 30
@@ -57,16 +58,17 @@ class Approval(RequestDialog):
 
     def question(self) -> Iterable[Widget]:
         risky = "risk high" in self.request.reasons
-        reasons = " · ".join(safe(reason, 200) for reason in self.request.reasons if self.request.server)
+        first, *others = [safe(reason, 200) for reason in self.request.reasons if self.request.server] or [""]
         tool = self._changed
         difference = [*diff(tool.change.before, tool.view.raw)] if tool and tool.change else []
         facts: Parts = [
-            ("What the server says of its tools is a hint, not a guarantee.\n", "$quiet"),
+            (" · ".join(others) + "\nWhat the server says of its tools is a hint, not a guarantee.\n", "$quiet"),
             *section("The definition differs from the accepted one", diff_lines(difference)),
             "\nArguments\n",
             safe(pretty(self.request.arguments), _SHOWN, lines=True),
         ]
-        head = (f"{'! ' if risky else ''}{reasons}\n", "bold $risk-destructive" if risky else "bold")
+        sign, look = (f"{glyphs().warning} ", "bold $risk-destructive") if risky else ("", "bold")
+        head = (f"{sign}{first[:1].upper()}{first[1:]}\n", look)
         said = safe(self.request.message, _SHOWN, lines=True)
         yield Static(Content.assemble(head, *(facts if self.request.server else [f"\n{said}\n"])))
         yield Input(placeholder="Note to the caller, optional", id="reason", compact=True)

@@ -84,7 +84,8 @@ class Breakpoints(Dialog[None]):
             self.note("")
 
     def _draw(self, row: Waiting, width: int, selected: bool) -> Line:
-        entry, left = self._recording.entry(row.number), (f"{max(0.0, row.until - time.time()):>4.0f} s  ", "warn")
+        entry, rest = self._recording.entry(row.number), max(0.0, row.until - time.time())
+        left = f"passes in {rest:.0f} s  ", "warn"
         if entry is None:
             return [left, ("…", "dim")]
         text = f" {entry.server} {entry.kind} {entry.method} {entry.target}"

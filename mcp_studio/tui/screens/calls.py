@@ -252,14 +252,10 @@ class SaveCall(FillIn):
     def saved(self) -> files.SavedCall:
         """The call as the person has filled in the form."""
         value, draft = self.value, self._draft
-        saved = files.SavedCall(
-            str(value.get("name") or "").strip(),
-            draft.entry.ref,
-            files.without_secrets(draft.sent, self._secrets, self._stored()),
-            str(value.get("description") or "").strip(),
-            "project" if value.get("for") == "project" else "personal",
-            pinned=value.get("pinned") is True,
-        )
+        name, about = (str(value.get(key) or "").strip() for key in ("name", "description"))
+        sent = files.without_secrets(draft.sent, self._secrets, self._stored())
+        where = "project" if value.get("for") == "project" else "personal"
+        saved = files.SavedCall(name, draft.entry.ref, sent, about, where, pinned=value.get("pinned") is True)
         return files.with_secrets_of(self._earlier, saved)
 
     def _stored(self) -> dict[Path, str]:

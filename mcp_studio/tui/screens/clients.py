@@ -5,7 +5,6 @@ start; using those of a project; and writing our servers into other clients' fil
 from __future__ import annotations
 
 import asyncio
-import shlex
 import sys
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -114,7 +113,7 @@ class ImportServers(Dialog[ServerConfig]):
         servers = [self._found[place].server for place in self.servers.ticked]
         if not servers:
             self.app.say("No server is ticked; space ticks the one under the cursor.", "warning")
-        ready = await offered(self, self.app.studio.redactor, servers)
+        ready = await offered(self.app, servers)
         started: list[ServerConfig] = []
         for server in ready or ():
             try:
@@ -191,7 +190,7 @@ def what_starts(server: ServerConfig) -> Parts:
     if server.url:
         warnings = ((f"{safe(caution, 1_000)}\n", "$warning") for caution in cautions(server))
         return [*fact("connects to", server.url), *fact("headers", ", ".join(server.headers)), *warnings]
-    argv = shlex.join((server.command, *server.args))
+    argv = units.command_line((server.command, *server.args))
     names = ", ".join((*server.env, *server.inherit_env))
     return [*fact("runs", argv, "bold"), *fact("env", names), *fact("in", server.cwd or "the folder you are in")]
 

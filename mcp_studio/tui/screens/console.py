@@ -49,8 +49,8 @@ _NOTIFICATIONS: dict[str, Json] = {
     "notifications/progress": {"progressToken": 0, "progress": 1},
     "notifications/roots/list_changed": NONE,
 }
-_GOOD, _BUSY = dict.fromkeys(("on", "ok"), "$state-ready"), dict.fromkeys(("half", "warning"), "$state-busy")
-_COLOURS = {**_GOOD, **_BUSY, "bad": "$state-failed"}
+_READY, _BUSY = "$state-ready", "$state-busy"
+_COLOURS = {"on": _READY, "ok": _READY, "half": _BUSY, "warning": _BUSY, "bad": "$state-failed"}
 """The colour of a line, by the name of its glyph."""
 
 

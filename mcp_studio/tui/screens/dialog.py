@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -102,9 +102,9 @@ class Dialog(ModalScreen[T]):
                         yield Button(underlined(choice.label, letter), id=choice.action, variant=choice.variant)
         yield KeyBar(self._label)
 
-    def _label(self, action: str) -> str:
+    def _label(self, bound: ActiveBinding) -> str:
         """The labels of the keys for the default button and for leaving: those of the buttons."""
-        button = {"submit": self.default, "back": "back"}.get(action)
+        button = {"submit": self.default, "back": "back"}.get(bound.binding.action)
         return next((choice.label for choice in self.choices if choice.action == button), "")
 
     def look(self) -> None:

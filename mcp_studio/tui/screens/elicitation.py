@@ -238,7 +238,7 @@ class AnswerRuleDialog(Dialog[None]):
         request, accepted = self._request, self._answer.action == "accept"
         about = f"From now on such requests of {safe(request.server, 60)} are answered by rule; the trace says so."
         yield Static(Content(about), classes="quiet gap")
-        every = "this schema" if request.kind == "elicitation" else "every one of its kind"
+        every = "this form" if request.kind == "elicitation" else "every one of its kind"
         scopes = [(every, "every"), *([("this call", "tool")] if request.subject else [])]
         actions = [(action, action) for action in _ACTIONS if accepted or action != "accept"]
         yield Static("Holds for", classes="label")

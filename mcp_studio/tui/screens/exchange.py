@@ -224,10 +224,7 @@ class Resend(RunDialog):
     def body(self) -> Iterable[Widget]:
         manager = self.app.studio.manager
         alive = [name for name in manager.names() if manager.status(name).state not in _DEAD]
-        places = [
-            ("To the server that each request went to", ""),
-            *((Content(f"To {safe(name, 60)}"), name) for name in alive),
-        ]
+        places = [("To the server that it went to", ""), *((Content(f"To {safe(name, 60)}"), name) for name in alive)]
         yield Select(places, value="", allow_blank=False, compact=True)
         yield Checkbox("Approve all calls; what a rule denies is not sent", compact=True)
         yield VirtualList[Step](self._draw, key=lambda step: step.number)
@@ -238,7 +235,7 @@ class Resend(RunDialog):
     async def _make_plan(self) -> None:
         if not isinstance(self._what, Step):  # it may be a million messages
             self._plan = await asyncio.to_thread(plan, self._recording.columns.snapshot(), self._what)
-            left = ", ".join(f"{one.times:,} {one.method}" for one in self._plan.left_out)
+            left = ", ".join(f"{one.times:,} {one.method} {one.reason}" for one in self._plan.left_out)
             without = f" Left out: {safe(left, 300)}." if left else ""
             self.note(f"{units.plural(len(self._plan.steps), 'request')} of {self._about}.{without}")
         self.rows.show(self._plan.steps)

@@ -50,11 +50,8 @@ class Logs(Dialog[int]):
 
     def body(self) -> Iterable[Widget]:
         levels = [("all levels", ""), *((f"{level} and worse", level) for level in LOG_LEVELS[1:])]
-        yield Horizontal(
-            Select(levels, value="", allow_blank=False, id="least", compact=True),
-            Input(placeholder="filter: words", id="words", compact=True),
-            id="ways",
-        )
+        least = Select(levels, value="", allow_blank=False, id="least", compact=True)
+        yield Horizontal(least, Input(placeholder="filter: words", id="words", compact=True), id="ways")
         yield VirtualList(self._draw, key=lambda row: (row.entry, row.number), id="log")
         yield Static(id="whole", markup=False)
 

@@ -281,11 +281,8 @@ def figures_of(load: Load, width: int, height: int) -> Content:
     parts += [f"{load.sent - load.done:,} running"] if load.running else []
     parts.append(f"{units.size(load.bytes)} received")
     head = f"{load.done:,} of {load.total:,} · {load.rate:,.0f}/s · {units.duration(load.seconds * 1000)}"
-    lines = [
-        Content.styled(head, "bold"),
-        Content.styled(" · ".join(parts), "$state-failed" if load.wrong else ""),
-        Content(times_line(load.durations)),
-    ]
+    ended = Content.styled(" · ".join(parts), "$state-failed" if load.wrong else "")
+    lines = [Content.styled(head, "bold"), ended, Content(times_line(load.durations))]
     if load.why and not load.running:
         lines.append(Content.styled(f"Ended early: {safe(load.why, 200)}.", "$state-failed"))
     errors = [Content.assemble((f"{count:,}x ", "$state-failed"), text) for count, text in load.errors[:_ERRORS]]

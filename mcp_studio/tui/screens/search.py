@@ -107,9 +107,8 @@ class Search(Dialog[tuple[Ref, bool]]):
         try:
             kinds: list[EntryKind] = [kind for kind in KINDS if question.kind in ("", kind)]
             scope = Scope(servers=frozenset((question.server,)) if question.server else None, kinds=frozenset(kinds))
-            found = await self.app.studio.index.ask(
-                question.text, method=question.mode, scope=scope, limit=_LIMIT, typing=True
-            )
+            index, mode = self.app.studio.index, question.mode
+            found = await index.ask(question.text, method=mode, scope=scope, limit=_LIMIT, typing=True)
         except SearchProblem as problem:
             self._tell(f"{problem.message} {problem.hint}".strip(), bad=True)
             return

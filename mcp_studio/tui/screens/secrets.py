@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import Any
 
 from textual import on, work
 from textual.content import Content
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
 from mcp_studio.auth.model import Account, AuthStep
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.config.secrets import offers
+from mcp_studio.errors import VaultRefused
 from mcp_studio.jsontext import pretty
 from mcp_studio.present import units
 from mcp_studio.present.accounts import account_rows, claim_rows
-from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.threads import beside
+from mcp_studio.tui import server_files
+from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Choose, Confirm, Dialog, Item, Parts, fact
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 from mcp_studio.vault.file import SHORTEST
-from mcp_studio.vault.keyring import move
+from mcp_studio.vault.keyring import move, named
 
 _CLAIMS = 8_000
 """Characters of the claims of one token."""
@@ -192,8 +192,10 @@ class Passphrase(Dialog[str]):
         self.note(problem, "bad")
 
 
-async def offered(screen: Screen[Any], redactor: Redactor, servers: list[ServerConfig]) -> list[ServerConfig] | None:
+async def offered(app: StudioApp, servers: list[ServerConfig]) -> list[ServerConfig] | None:
     """Ask about secrets in clear; returns the entries as they should be written, or None if the person cancels.
+
+    Where there is no keyring, an encrypted file is offered instead.
 
     Raises:
         ConfigError: the secrets cannot be stored; the hint offers another way.
@@ -202,13 +204,19 @@ async def offered(screen: Screen[Any], redactor: Redactor, servers: list[ServerC
     if not found:
         return servers
     them = "it" if len(found) == 1 else "them"
+    try:
+        way, place = "keep", await beside(lambda: named().place)
+    except VaultRefused:
+        way, place = "file", "an encrypted file from now on, under a passphrase"
     options = (
-        Item(f"Keep {them} in the keyring, and write ${{keyring:{found[0].name}}}", "keep"),
+        Item(f"Store {them} in {place}, and write ${{keyring:{found[0].name}}}", way),
         Item(f"Write {them} into the file in clear", "clear"),
     )
     places = ", ".join(dict.fromkeys(safe(one.key, 60) for one in found))
     title = f"{units.plural(len(found), 'secret')} in clear: {places}"
-    chosen = await screen.app.push_screen_wait(Choose(title, options, "keep"))
-    if chosen == "keep":
-        return await beside(move, servers, redactor)
+    chosen = await app.push_screen_wait(Choose(title, options, way))
+    if chosen == "file":
+        await server_files.keep_secrets_in_file(app.studio)
+    if chosen == way:
+        return await beside(move, servers, app.studio.redactor)
     return servers if chosen == "clear" else None

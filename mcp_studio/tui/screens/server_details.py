@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Iterable, Iterator
 
@@ -39,7 +38,7 @@ _SUBSCRIPTIONS = {
 _ACTIONS = {
     "repeat": "Reconnect", "edit": "Edit", "sign_in": "Sign in", "token": "Token", "roots": "Roots",
     "server_logs": "Log messages", "console": "Console", "exit_report": "Exit report",
-    "unexpected_output": "Unexpected output", "export_servers": "Write to…",
+    "unexpected_output": "Stdout", "export_servers": "Write to…",
 }  # fmt: skip
 """Buttons for actions of the servers pane, which runs them for the server."""
 
@@ -130,7 +129,7 @@ def _metrics(studio: Studio, name: str, status: Status) -> Iterator[str]:
     rows = metrics.metrics_of(studio.numbers, studio.caller.prices(name), {})
     some = [one for one in rows if one.of.server == name]
     for row in [metrics.HEADS, *map(metrics.figures_row, some[:_USED])] if some else ():
-        yield f"{cut(row[0], 18):<18}{row[1]:>9}{''.join(f'{cell:>7}' for cell in row[2:])}"
+        yield f"{cut(row[0], 15):<15}{row[1]:>9}{''.join(f'{cell:>7}' for cell in row[2:])}"
     if some:
         yield " · ".join(metrics.server_facts(some[0], time.time() * (status.state == "ready")))
 
@@ -142,7 +141,7 @@ def _facts(config: ServerConfig, status: Status) -> Iterator[tuple[str, str]]:
         yield "url", safe(config.url, 1_000)
         yield "transport", connections.KIND_NAMES[spoken]
     else:
-        yield "command", safe(shlex.join((config.command, *config.args)), 4_000)
+        yield "command", safe(units.command_line((config.command, *config.args)), 4_000)
     if standing := walls.in_words(config):
         yield "sandbox", safe(standing, 4_000)
     if config.cwd:

@@ -233,7 +233,9 @@ def pasted_servers(text: str) -> list[ServerConfig]:
         raise ConfigError("Nothing was pasted.", hint="Paste a command, a URL, or an mcp.json snippet.")
     if re.match(r'\{|"[^"\n]*"\s*:\s*\{', text.strip()) or re.search(r"^\[[\w.\"' -]+\]\s*(#.*)?$", text, re.MULTILINE):
         return _from_document(text.strip())
-    if re.match(r"(?:https?|wss?)://\S+\Z", line):
+    if re.match(r"[A-Za-z][\w+.-]*://\S+\Z", line):
+        if wrong := servers.wrong_address(line):
+            raise ConfigError(f"`{line[:60]}` {wrong}.")
         return [_named(ServerConfig("", url=line, source=Source("argument")))]
     adding = re.match(r"\w+ mcp add (.+)", line, re.DOTALL)
     if adding is None and "\n" in line:

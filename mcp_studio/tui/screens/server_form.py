@@ -82,11 +82,8 @@ class ServerForm(Dialog[ServerConfig]):
         yield FormView(server_entry.server_form(), self._draft.value)
         places = server_files.places_of(self.app.studio, self._server)
         options = [(Content(safe(place.file, 300)), place) for place in places]
-        yield Horizontal(
-            Label("Saved in", classes="label"),
-            Select(options, value=places[0], allow_blank=False, compact=True),
-            id="place",
-        )
+        select = Select(options, value=places[0], allow_blank=False, compact=True)
+        yield Horizontal(Label("Saved in", classes="label"), select, id="place")
 
     def on_mount(self) -> None:
         self.query_one("#import_servers").display = self._old is None
@@ -216,7 +213,7 @@ class ServerForm(Dialog[ServerConfig]):
         try:
             if name in self.app.studio.manager.names() and name != self._server:
                 raise ConfigError(f"There is a server {name} already; choose another name.", key="/name")
-            ready = await offered(self, self.app.studio.redactor, servers)
+            ready = await offered(self.app, servers)
             for server in ready or ():
                 await server_files.save(self.app.studio, server, self._server, place)
         except StudioError as problem:

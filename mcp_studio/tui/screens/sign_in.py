@@ -336,7 +336,9 @@ class SignInDialog(Dialog[Answer]):
         """Choose where tokens are kept."""
         studio = self.app.studio
         now = "memory" if self._refusal is not None else studio.signing.accounts.keeping
-        place = await self.app.push_screen_wait(Choose("Where tokens are kept", _PLACES, now))
+        lacking = self._refusal is not None and studio.signing.accounts.keeping == "keyring"
+        places = _PLACES[1:] if lacking else _PLACES
+        place = await self.app.push_screen_wait(Choose("Where tokens are kept", places, now))
         if not place:
             return
         if place == "file" and studio.config.settings.secrets != "file":

@@ -30,7 +30,8 @@ _MOST = 500
 """Rows that are shown at most; the sort order decides which."""
 _BAD = 0.05
 """The share of errors from which on the row has the colour of errors; below it, it has the colour of warnings."""
-TITLES = ("Name", "Count", "Errors", "Avg", "p50", "p95", "p99")
+TITLES = ("Name", "Count", "Errors", "Recent", "p50", "p95", "p99")
+"""`Recent` is the moving average."""
 _WIDTH, _LABEL = 7, 17
 """Cells of a column with figures, and of the bounds in front of a bar."""
 
@@ -101,17 +102,17 @@ def facts(row: StatRow, start: int) -> Content:
     tally = row.tally
     lost, cancelled = (tally.lost, "no reply"), (tally.cancelled, "cancelled")
     named = (tally.failed, "failed"), (tally.refused, "refused"), lost, cancelled
-    ended = [units.plural(tally.count, "time"), *(f"{count:,} {word}" for count, word in named if count)]
+    ended = [units.plural(tally.count, "request"), *(f"{count:,} {word}" for count, word in named if count)]
     rate = tally.count / max(1.0, tally.last - start) if start else 0.0
     often = f"{rate:,.3g}/s" if rate >= 1 else f"{60 * rate:.2g}/min"
     more = [often, *server_facts(Metrics(Target("", "", ""), tally))]
     more += [units.plural(tally.notices, "notification")] if tally.notices else []
     more += [f"{units.plural(tally.questions, 'request')} of the server"] if tally.questions else []
+    more += [f"recent (moving) average {took_text(tally.average)}"] if tally.average is not None else []
     times = times_line(tally.durations) + (" · percentiles of a sample" * (tally.durations.count > EXACT))
     look = "$state-failed" if tally.errors else ""
-    return Content.assemble(
-        (row.name, "bold"), ("  " + " · ".join(ended), look), f"\n{times}", ("\n" + " · ".join(more), "$quiet")
-    )
+    last = f"\n{' · '.join(more)}", "$quiet"
+    return Content.assemble((row.name, "bold"), ("  " + " · ".join(ended), look), f"\n{times}", last)
 
 
 def times_line(times: Durations) -> str:

@@ -39,7 +39,7 @@ _KEYS = 16
 _ABOUT: Mapping[str, str] = {
     "servers": "Every server that is configured. {on} is connected, {half} on its way, {off} off, {bad} failed. "
     "{warning} means that it does something wrong; enter says what. Moving the cursor narrows the catalog to a server.",
-    "catalog": "What all servers offer. r only reads, w writes, ! may destroy: hints of the server, no guarantee. "
+    "catalog": "What all servers offer. r only reads, w writes, d may destroy: hints of the server, no guarantee. "
     "{watched} is subscribed to. New, changed and gone are what differs since you last looked.",
     "call": "What the catalog's cursor is on. The form, the JSON tab and what was typed before are one value, which is "
     "kept when you leave. A field with * is required; {field} opens its menu.",
@@ -134,7 +134,6 @@ class About(Dialog[None]):
 def _parts(studio: Studio, store: str, now: str) -> Parts:
     """All facts. `store` says where secrets are stored; `now` where this studio stores tokens, if that differs."""
     config, paths, manager, trace = studio.config, studio.paths, studio.manager, studio.trace
-    reads = studio.caller.reads
     folder, settings = paths.state / "trace", config.settings
     on_disk = units.storage_line(*used(folder), settings.record, settings.record_bytes, settings.record_age)
     insecure = (name for name in manager.names() if manager.config(name).tls.insecure)
@@ -152,10 +151,6 @@ def _parts(studio: Studio, store: str, now: str) -> Parts:
             (trace.problem, "$text-warning"),
             (f"on disk: {on_disk}", ""),
             (str(folder), ""),
-        ],
-        "Resource cache": [
-            (f"{units.plural(len(reads.sizes()), 'result')}, {units.size(sum(reads.sizes()))}", ""),
-            (f"{reads.hits.total():,} hits, {reads.misses.total():,} misses", ""),
         ],
         "Limits": [
             (f"{field.name:<16} {_amount(getattr(studio.limits, field.name))}", "")
@@ -219,7 +214,7 @@ def _sample(variables: dict[str, str]) -> Content:
 [bold $foreground]{f" {signs.unfolded} files":<38}14[/]
 [$risk-read] r [/][$foreground]read_file[/][$quiet]  Read a whole file[/]
 [$block-cursor-foreground on $block-cursor-background]{" w write_file  Write a file":<41}[/]
-[bold $risk-destructive] ! [/][$foreground]delete_file[/]
+[bold $risk-destructive] d [/][$foreground]delete_file[/]
 
 [$pane-border] 4 Result {line}[/]
 [$state-ready] {signs.ok} ok [/][$quiet]8 ms[/]

@@ -132,6 +132,8 @@ class WorkflowDialog(RunDialog):
         if self.is_attached and run is self._run:
             self.offer(start=True)
             self.look()
+            if failed := [node for _, node in _rows(run.root) if node.state == "failed"]:
+                self.steps.go_to(failed[-1].path)
             ended = f"{run.state} after {units.duration(run.root.ms)}"
             self.note(failure_text(run.why) if run.why else ended, _LOOKS[run.state][1])
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual.binding import Binding, BindingType
+from textual.binding import ActiveBinding, Binding, BindingType
 from textual.content import Content
 from textual.events import MouseMove
 from textual.message import Message
@@ -42,8 +42,8 @@ class KeyBar(PartLine):
     time until what such a key did was seen.
     """
 
-    def __init__(self, label: Callable[[str], str] = lambda action: "") -> None:
-        """`label` gives an action another name than its own, where it has one here."""
+    def __init__(self, label: Callable[[ActiveBinding], str | None]) -> None:
+        """`label` gives a binding another name than its own; None hides it."""
         super().__init__()
         self._label = label
 
@@ -52,11 +52,12 @@ class KeyBar(PartLine):
 
     def render(self) -> Content:
         line, seen, keys = Content(), set[str](), dict[str, Binding]()
-        for _, binding, _, _ in self.screen.active_bindings.values():
-            if binding.show and binding.action not in seen:
+        for bound in self.screen.active_bindings.values():
+            binding, label = bound.binding, self._label(bound)
+            if binding.show and binding.action not in seen and label is not None:
                 seen.add(binding.action)
                 # Of two keys that close a dialog, the later one, esc, does so everywhere.
-                keys[self._label(binding.action) or binding.description] = binding
+                keys[label or binding.description] = binding
         for label, binding in keys.items():
             name = (f" {self.app.get_key_display(binding)} ", "bold $footer-key-foreground")
             key = Content.assemble(name, (f"{label} ", "$footer-description-foreground"))

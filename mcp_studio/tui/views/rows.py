@@ -172,7 +172,7 @@ class Glyphs(NamedTuple):
     half: str = "◐"
     off: str = "○"
     waiting: str = "⚑"
-    warning: str = "!"
+    warning: str = "▲"
     mark: str = "▌"
     more: str = "…"
     dot: str = "·"
@@ -196,7 +196,7 @@ class Glyphs(NamedTuple):
     down: str = "↓"
 
 
-_PLAIN = str.maketrans("▸▾→←»✓✗●◐○⚑▌…·—─│▓±◉↳└◆◇◈├┤≠↑↓", '+-><=vx*~o?>~.--|#~@\\\\#"&||#^v')
+_PLAIN = str.maketrans("▸▾→←»✓✗●◐○⚑▲▌…·—─│▓±◉↳└◆◇◈├┤≠↑↓", '+-><=vx*~o?!>~.--|#~@\\\\#"&||#^v')
 UNICODE = Glyphs()
 ASCII = Glyphs(*(sign.translate(_PLAIN) for sign in UNICODE))
 
