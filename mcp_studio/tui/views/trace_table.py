@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from textual.message import Message
@@ -333,7 +333,9 @@ class TraceTable(CursorView):
             self.search.cancel()
         self._source = source
         self.search = None
-        self._unfold()
+        self._unfolded: array[int] = array("I")
+        """The numbers of the entries that have a row while there is no query, ascending."""
+        self._folded_up_to = 0
         self._first, self._total, self._revision = source.first_number, 0, -1
         self._at = 0
         """The number of the entry under the cursor."""
@@ -350,14 +352,17 @@ class TraceTable(CursorView):
     @property
     def row_count(self) -> int:
         """Rows at the time of the last refresh."""
-        if self.search is not None:
-            return len(self.search.found)
-        return self._total - self._first + 1 - len(self._folded) if self._total else 0
+        return len(self._numbers)
+
+    @property
+    def _numbers(self) -> Sequence[int]:
+        """The numbers of the entries with a row of their own, ascending."""
+        return self._unfolded if self.search is None else self.search.found
 
     @property
     def message(self) -> WireMessage | None:
         """The entry under the cursor; None if there is none, or if the recording has dropped it."""
-        return self._source.entry(self._number(self.cursor)) if self.row_count else None
+        return self._source.entry(self._numbers[self.cursor]) if self.row_count else None
 
     def set_query(self, text: str, now: float | None = None) -> None:
         """Show only the entries that a query finds (see `trace.query`), all if it is empty. The cursor keeps its entry.
@@ -375,40 +380,30 @@ class TraceTable(CursorView):
         self.search = wanted
         self.look_at_store()
 
-    def _number(self, index: int) -> int:
-        if self.search is not None:
-            return self.search.found[index]
-        folded, number = self._folded, self._first + index
-        return number + bisect_right(range(len(folded)), number, key=lambda at: folded[at] - at)
-
     def _place(self, number: int) -> int:
-        if self.search is not None:
-            return self.search.place(number)
-        return number - self._first - bisect_left(self._folded, number)
+        return bisect_left(self._numbers, number)
 
     # Folding
 
-    def _unfold(self) -> None:
-        self._folded: array[int] = array("I")
-        """The numbers of the entries without a row of their own, ascending."""
-        self._folded_up_to = 0
-
     def toggle_folds(self) -> None:
         self.folds = not self.folds
-        self._unfold()
+        self._unfolded, self._folded_up_to = array("I"), 0
         self.look_at_store()
 
     def _fold(self) -> None:
         columns, first = self._source.columns, self._source.columns.first
-        found = refreshes(columns, max(0, self._folded_up_to + 1 - first), self._total + 1 - first)
-        self._folded.extend(first + row for row in found)
+        begin = max(first, self._folded_up_to + 1 - _HEADS)  # HTTP messages are folded once a list message follows them
+        rows = range(begin - first, self._total + 1 - first)
+        folded = {*refreshes(columns, rows.start, rows.stop)} if self.folds else ()
+        del self._unfolded[bisect_left(self._unfolded, begin) :]
+        self._unfolded.extend(first + row for row in rows if row not in folded)
         self._folded_up_to = self._total
-        del self._folded[: bisect_left(self._folded, self._first)]
+        del self._unfolded[: bisect_left(self._unfolded, self._first)]
 
     @property
     def folded(self) -> bool:
         """Whether some rows stand for several messages."""
-        return self.search is None and bool(self._folded)
+        return self.search is None and self.row_count <= self._total - self._first
 
     @property
     def on_fold(self) -> bool:
@@ -419,11 +414,11 @@ class TraceTable(CursorView):
         """The number of messages that a row stands for."""
         if self.search is not None:
             return 1
-        following = self._number(index + 1) if index + 1 < self.row_count else self._total + 1
-        return following - self._number(index)
+        following = self._numbers[index + 1] if index + 1 < self.row_count else self._total + 1
+        return following - self._numbers[index]
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
-        columns, number = self._source.columns, self._number(index)
+        columns, number = self._source.columns, self._numbers[index]
         row = number - columns.first
         if not 0 <= row < len(columns):
             return []
@@ -463,17 +458,17 @@ class TraceTable(CursorView):
         if self.top <= self.cursor < self.top + height or not self.row_count:
             number, above = self._at, self.cursor - self.top
         else:
-            number, above = self._number(self.top), 0
+            number, above = self._numbers[min(self.top, self.row_count - 1)], 0
         self._revision = source.revision
         self._first, self._total = source.first_number, source.total if len(source) else 0
         if self.search is not None:
             self.search.pull(_SLICE)
-        elif self.folds:
+        else:
             self._fold()
         (self._clock.resume if self._searching else self._clock.pause)()
         if self.following:
             self.rows_changed(self.row_count - height, cursor=self.row_count - 1)
-            self._at = self._number(self.cursor) if self.row_count else 0
+            self._at = self._numbers[self.cursor] if self.row_count else 0
         else:
             self.rows_changed(self._place(number) - above, cursor=self._place(self._at))
         self.post_message(self.Looked())
@@ -501,10 +496,10 @@ class TraceTable(CursorView):
 
     def _shows(self, number: int) -> bool:
         place = self._place(number)
-        return 0 <= place < self.row_count and self._number(place) == number
+        return 0 <= place < self.row_count and self._numbers[place] == number
 
     def row_highlighted(self, index: int) -> None:
-        self._at, self.following = self._number(index), index == self.row_count - 1
+        self._at, self.following = self._numbers[index], index == self.row_count - 1
         self.post_message(self.Highlighted())
 
     def row_chosen(self, index: int) -> None:
