@@ -47,12 +47,16 @@ def run(coro: Coroutine[Any, Any, T], timeout: float = 120) -> T:
 async def wait_until(
     predicate: Callable[[], object], timeout: float = 60, what: str = "", pause: float = 0.005
 ) -> None:
-    """Wait, letting other tasks run, until `predicate()` is true; fails with a sentence after `timeout` seconds."""
-    end = time.monotonic() + timeout
+    """Wait, letting other tasks run, until `predicate()` is true; fails with a sentence after `timeout` seconds.
+
+    What takes long is asked about ever less often: other tests need the processor meanwhile.
+    """
+    end, longest = time.monotonic() + timeout, 5 * pause
     while not predicate():
         if time.monotonic() > end:
             pytest.fail(f"not within {timeout} s: {what or predicate}")
         await asyncio.sleep(pause)
+        pause = min(1.1 * pause, longest)
 
 
 def python_server(name: str, *args: str) -> list[str]:

@@ -34,7 +34,7 @@ IMPORTED = (
     *("mcp_studio.cli.engine", "mcp_studio.cli.terminal", "tomlkit"),
     *(
         f"mcp_studio.cli.verbs.{verb}"
-        for verb in ("auth", "call", "config", "doctor", "listing", "search", "tap", "trace")
+        for verb in ("auth", "call", "config", "doctor", "listing", "registry", "search", "send", "trace")
     ),
     *("mcp_studio.servers.demo.tools", "mcp_studio.servers.mock.server", "mcp_studio.gateway.tap", "jsonschema"),
 )

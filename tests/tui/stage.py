@@ -49,7 +49,7 @@ class Stage:
     def text(self) -> str:
         """The text on the screen, a line for each row."""
         rows: dict[float, list[tuple[float, str]]] = {}
-        for x, y, piece in _PIECE.findall(self.app.export_screenshot()):
+        for x, y, piece in _PIECE.findall(self.app.export_screenshot(simplify=True)):
             rows.setdefault(float(y), []).append((float(x), unescape(piece).replace("\xa0", " ")))
         lines: list[str] = []
         for y in sorted(rows):
