@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
+from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -84,6 +85,11 @@ class StudioApp(GuardedApp):
         """
         for cells, points in zip(self.size, (_WIDTHS, _HEIGHTS), strict=True):
             screen.add_class(max(point for point in points if point[0] <= cells)[1], update=False)
+
+    def update_styles(self, node: DOMNode, animate: bool = True) -> None:
+        """Not before a widget is mounted: each class that it is made with would find all its styles in vain."""
+        if node.is_attached:
+            super().update_styles(node, animate)
 
     def get_css_variables(self) -> dict[str, str]:
         return themes.complete(super().get_css_variables())

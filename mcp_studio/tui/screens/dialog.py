@@ -7,13 +7,12 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
-from textual import getters, on
+from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
@@ -90,6 +89,7 @@ class Dialog(ModalScreen[T]):
         # Not before the first dialog: a third of all rules would be looked through whenever anything is styled.
         self.app.stylesheet.add_source(_SHEET.read_text("utf-8"), (str(_SHEET), ""))
         self.app.fit(self)
+        self.app.stylesheet.apply(self)
         with Vertical(id="box") as box:
             box.border_title = Content(safe(self.title or "", 200))
             inside = [*self.body()]
@@ -113,6 +113,11 @@ class Dialog(ModalScreen[T]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return bool(self.query(TabLine)) if action in ("next_tab", "previous_tab") else True
 
+    @on(events.ScreenResume)
+    def keep_styles(self, event: events.ScreenResume) -> None:
+        """Prevent that Textual finds all styles a second time."""
+        event.refresh_styles = False
+
     def on_mount(self) -> None:
         self.app.clear_notifications()  # old messages are about the screen below
         self.app.screen_stack[-2].query("ToastHolder").remove()  # clearing changes only the screen on top
@@ -129,7 +134,7 @@ class Dialog(ModalScreen[T]):
             else:
                 await self.run_action(event.button.id or "back")
 
-    async def on_key(self, event: Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Let a letter that no widget took press its button; let arrow keys scroll or move the list."""
         choice = dict(zip(letters(self.choices), self.choices, strict=True)).get(event.key)
         if choice is not None:
