@@ -34,11 +34,17 @@ from mcp_studio.tui.actions import bindings
 T = TypeVar("T")
 
 Piece = tuple[str, str | Style]
-"""Safe text, and its look: the name of a component class without its `view--` ("" is plain), or a Rich style."""
+"""Safe text, and its look: a name in `_LOOKS` or of a component class ("" is plain), or a Rich style."""
 
 Line = Sequence[Piece]
 """Pieces from left to right."""
 
+_LOOKS = {
+    "empty": "$quiet", "dim": "$quiet", "match": "bold $text-accent", "strong": "bold $foreground", "in": "$wire-in",
+    "out": "$wire-out", "accent": "$text-primary", "ok": "$text-success", "warn": "$text-warning", "bad": "$text-error",
+    "read": "$risk-read", "write": "$risk-write", "destructive": "bold $risk-destructive",
+}  # fmt: skip
+"""No component classes: Textual would find the styles of each of them for each list, and again with each focus."""
 _SHORT = 12
 """The width in cells below which a name is cut at its end instead of in its middle."""
 _MOST = 16_000_000
@@ -236,10 +242,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
 
     ALLOW_SELECT = False
     BINDINGS = bindings("list")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "view--cursor", "view--empty", "view--dim", "view--match", "view--strong", "view--accent", "view--ok",
-        "view--warn", "view--bad", "view--read", "view--write", "view--destructive", "view--in", "view--out",
-    }  # fmt: skip
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"view--cursor"}
 
     virtual_size = Reactive(Size(0, 0))
     """Unlike Textual's, a change of it does not lay out the whole screen."""
@@ -320,20 +323,21 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         self.move_to(self.row_count - 1)
 
     def look(self, name: str | Style, *, on_cursor: bool = False) -> Style:
-        """The Rich style of a component class in the present theme; `name` lacks the `view--`, "" is plain."""
+        """The Rich style of a look in the present theme."""
         if isinstance(name, Style):
             return name
         if (found := self._looks.get((name, on_cursor))) is not None:
             return found
         style = self.get_component_rich_style("view--cursor") if on_cursor else self.rich_style
-        if name:
-            full_name = name if "--" in name else f"view--{name}"
-            own = self.get_component_rich_style(full_name, partial=True)
-            # The cursor's text and background colours match; another text colour may be invisible on that background.
-            if not (on_cursor and self.has_focus):
-                whole = self.get_component_rich_style(full_name)
-                style += Style(color=whole.color, bgcolor=whole.bgcolor if own.bgcolor and not on_cursor else None)
-            style += own.without_color
+        # The cursor's text and background colours match; another text colour may be invisible on that background.
+        plain = on_cursor and self.has_focus
+        if "--" in name:
+            own, whole = (self.get_component_rich_style(name, partial=partial) for partial in (True, False))
+            ground = whole.bgcolor if own.bgcolor and not on_cursor else None
+            style += own.without_color if plain else Style(color=whole.color, bgcolor=ground) + own.without_color
+        elif name:
+            own = self.app.stylesheet.parse_style(_LOOKS[name])
+            style += Style(color=None if plain else (self.visual_style + own).rich_style.color, bold=own.bold)
         self._looks[name, on_cursor] = style
         return style
 
@@ -583,8 +587,7 @@ class SearchView(RowsView):
         if self._hits:
             self._hit = (self._hit + by) % len(self._hits)
             self.show_hit(self._hits[self._hit])
-            more = "+" if len(self._hits) == MOST_HITS else ""
-            summary = f"{self._hit + 1:,} of {len(self._hits):,}{more}"
+            summary = f"{self._hit + 1:,} of {len(self._hits):,}" + "+" * (len(self._hits) == MOST_HITS)
         self.refresh()
         self.post_message(self.Searched(self.needle, summary))
 
