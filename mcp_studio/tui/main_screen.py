@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from textual import getters
+from textual import events, getters
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.dom import DOMNode
-from textual.events import DescendantFocus, MouseDown, MouseMove, ScreenResume
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -114,7 +113,7 @@ class Layout:
         self.dragged = next(borders, None)
         return self.dragged is not None
 
-    def drag(self, event: MouseMove) -> None:
+    def drag(self, event: events.MouseMove) -> None:
         if self.dragged is not None:
             border = _BORDERS[self.dragged]
             region = self._screen.query_one(f"#{border.name}").region
@@ -186,7 +185,8 @@ class MainScreen(Screen[None]):
         self.on_studio_changed(self.bridge.open())
         self.set_interval(1, self._second)
         self.set_focus(self.catalog.entry_point())
-        self._preview()  # what is known is drawn at once, and not laid out again
+        if self.catalog.current is None:  # forms are imported after the first drawing
+            self._preview()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -235,7 +235,7 @@ class MainScreen(Screen[None]):
             if self.call.draft is None:
                 self.call.refresh_entry()
 
-    def on_screen_resume(self, event: ScreenResume) -> None:
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Show the changes that came while a dialog was open."""
         event.refresh_styles = False  # everything has its styles since it was mounted; Textual would find them again
         self.trace.table.refresh_entries()
@@ -345,7 +345,7 @@ class MainScreen(Screen[None]):
         self.set_class(pane is self.trace, "-trace")
         self.set_focus(pane.entry_point())  # at once: the keys typed next belong to the pane
 
-    def on_descendant_focus(self, event: DescendantFocus) -> None:
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Close a trace that covers the other panes when another pane gets the focus."""
         if (pane := self.focused_pane) is not None:
             self.set_class(pane is self.trace and self.has_class("-trace"), "-trace")
@@ -353,12 +353,12 @@ class MainScreen(Screen[None]):
             self.set_class(pane in (self.call, self.result), "-desk", update=self.has_class("-slim"))
             self.call_after_refresh(self._preview)
 
-    def on_mouse_down(self, event: MouseDown) -> None:
+    def on_mouse_down(self, event: events.MouseDown) -> None:
         """Start to drag a border between panes."""
         if self.maximized is None and self.arrangement.grab(event.screen_x, event.screen_y):
             self.capture_mouse()
 
-    def on_mouse_move(self, event: MouseMove) -> None:
+    def on_mouse_move(self, event: events.MouseMove) -> None:
         self.arrangement.drag(event)
 
     def on_mouse_up(self) -> None:

@@ -337,7 +337,7 @@ async def test_completions_of_the_server_open_below_the_field_and_the_keys_take_
 
     async def complete(name: str, text: str) -> Offer:
         asked.append((name, text))
-        return Offer(offers.get(name, []), "3 of 120")
+        return offers.get(name, []), "3 of 120"
 
     async with hosted(thing(city=TEXT, other=TEXT), complete=complete) as host:
         await host.press("b")

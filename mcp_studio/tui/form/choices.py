@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence, Set
-from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from mcp_studio.record import record
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Choice, Choices, Const, Flag, List, Map, Object, Text, Union
 from mcp_studio.schema.place import Path
@@ -33,16 +31,8 @@ Target = int | Literal["value", "fold", "add", "remove", "up", "down", "menu"]
 _STEPS = {"space": 1, "enter": 1, "right": 1, "left": -1}
 
 
-@record(frozen=True)
-class Offer:
-    """One answer of a server (server/utilities/completion)."""
-
-    values: Sequence[str] = field(default=())
-    """Foreign text, unchanged."""
-    count: str = ""
-    """`20 of 120`, if the server has more values than these."""
-
-
+Offer = tuple[Sequence[str], str]
+"""Values of a server, foreign and unchanged, and `20 of 120` if the server has more values than these."""
 Complete = Callable[[str, str], Awaitable[Offer]]
 """Asks the server for values, given a field's name and the typed text; it never raises."""
 
@@ -107,12 +97,12 @@ class DropDown:
 
 def offered(offer: Offer, text: str) -> DropDown | None:
     """The list of a server's values for a text; None if no other value can be shown unchanged."""
-    usable = [value for value in offer.values if safe(value) == value]
-    left_out = len(offer.values) - len(usable)
+    usable = [value for value in offer[0] if safe(value) == value]
+    left_out = len(offer[0]) - len(usable)
     labels = [value for value in usable if value != text]
     if not labels:
         return None
-    parts = [offer.count, f"{left_out} unsafe left out" if left_out else "", "↓ and enter take one"]
+    parts = [offer[1], f"{left_out} unsafe left out" if left_out else "", "↓ and enter take one"]
     return DropDown(labels, note=" · ".join(filter(None, parts)))
 
 

@@ -9,7 +9,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from textual import events
-from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.geometry import Region
 from textual.message import Message
@@ -56,11 +55,11 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
 
     def __init__(self, form: Form | None = None, value: Json = None, *, empty: str = "No arguments.") -> None:
         """`empty` is shown while there are no rows."""
-        super().__init__()
+        self._canvas = FormCanvas(self)
+        super().__init__(self._canvas)
         self.model = FormModel(form or Form(), value)
         """Read-only for others: edits go through the form, which draws them."""
         self._empty = empty
-        self._canvas = FormCanvas(self)
         self._overlay = Overlay(self._leaves, self._lines_pasted)
         self.chooser = Chooser(self.model)
         self.items = Items(self, self._overlay)
@@ -75,9 +74,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._starts: Sequence[int] = (0,)
         self._room = self.size
         self._refusal = ""
-
-    def compose(self) -> ComposeResult:
-        yield self._canvas
 
     # The value
 

@@ -6,15 +6,15 @@ import asyncio
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
-from textual import getters, on, work
+from textual import events, getters, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import Key
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Button, Checkbox, Static
@@ -31,17 +31,17 @@ from mcp_studio.schema.place import named, pointer
 from mcp_studio.session.groups import MARK
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
-from mcp_studio.toolset.tokens import account
 from mcp_studio.tui.call_draft import CallDraft, draft_of
-from mcp_studio.tui.form.choices import Offer
-from mcp_studio.tui.form.json_editor import JsonEditor
-from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.panes.history import HistoryList, SavedCalls
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.result import COLOURS
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.form.json_editor import JsonEditor
+    from mcp_studio.tui.form.view import FormView
 
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
          "destructive": ("! destructive", "$risk-destructive")}  # fmt: skip
@@ -80,15 +80,12 @@ class CallPane(Pane, scope="call"):
 
     def __init__(self) -> None:
         super().__init__()
-        self.form = FormView(empty="No arguments.")
         self.draft: CallDraft | None = None
         self.server = ""
         """The server that the pane shows instead of an entry; empty if it shows an entry."""
         self.calls: dict[str, Call] = {}
         """The newest call of each draft by its key: running calls, and finished ones as long as there is room."""
         self.saved = SavedCalls(self)
-        self.editor = JsonEditor()
-        """Mounted with its first use, and then only hidden: Textual may draw a text area that is being removed."""
         self.json: JsonEditor | None = None
         """The editor while its tab is shown."""
         self._changes: dict[str, Change] = {}
@@ -101,14 +98,31 @@ class CallPane(Pane, scope="call"):
         self._counted: tuple[tuple[Entry, ...], str] = ((), "")
         """Tools of a server, and what their tokens are in words; empty while they are being counted."""
 
+    @cached_property
+    def form(self) -> FormView:
+        """Mounted with the first entry: until then, the studio starts without importing forms."""
+        from mcp_studio.tui.form.view import FormView
+
+        form = FormView(empty="No arguments.")
+        self.query_one("#call-form").mount(form)
+        return form
+
+    @cached_property
+    def editor(self) -> JsonEditor:
+        """Mounted with its first use, and then only hidden: Textual may draw a text area that is being removed."""
+        from mcp_studio.tui.form.json_editor import JsonEditor
+
+        editor = JsonEditor()
+        self.place.mount(editor)
+        return editor
+
     def compose(self) -> ComposeResult:
         with Horizontal(id="call-head"):
             yield TabLine(_TABS)
             yield Static(id="call-badge", markup=False)
         with VerticalScroll(id="call-form", can_focus=False):
-            yield Static(Content(EMPTY), id="description")
+            yield Static(id="description", markup=False)
             yield Static(id="notice", markup=False)
-            yield self.form
         yield Vertical(id="call-view")
         yield Horizontal(id="server-actions")
         with Horizontal(id="call-actions"):
@@ -147,7 +161,7 @@ class CallPane(Pane, scope="call"):
         """Whether a call of the shown entry runs."""
         return self.call is not None and self.call.outcome is None
 
-    def on_key(self, event: Key) -> None:
+    def on_key(self, event: events.Key) -> None:
         """Let Tab walk over the switch and the button before it leaves the pane."""
         stops: list[Widget] = [self.form] if self.tab == "form" and self.draft and self.draft.form.fields else []
         stops += [widget for widget in (self.task_switch, self.button) if widget.focusable and widget.display]
@@ -161,7 +175,7 @@ class CallPane(Pane, scope="call"):
 
     def show_server(self, server: str) -> None:
         """Show the facts about a server; without a server, show how to select an entry."""
-        if server != self.server or self.draft is not None:
+        if server != self.server or self.draft is not None or not server:
             self.server, self.draft = server, None
             self.go_to_tab("form")
             self.query_one("#call-form").scroll_home(animate=False)
@@ -178,8 +192,10 @@ class CallPane(Pane, scope="call"):
         actions = self.query_one("#server-actions")
         actions.display = server
         if server and not actions.children:
-            for name, label in (("repeat", "Reconnect"), ("edit", "Edit"), ("open", "Details")):
-                actions.mount(Button(label, id=f"server-{name}", compact=True, action=f"screen.server('{name}')"))
+            actions.mount_all(
+                Button(label, id=f"server-{name}", compact=True, action=f"screen.server('{name}')")
+                for name, label in (("repeat", "Reconnect"), ("edit", "Edit"), ("open", "Details"))
+            )
 
     def _draw_server(self) -> None:
         """Show state, error and offers of the server; the first button offers the remedy."""
@@ -200,6 +216,8 @@ class CallPane(Pane, scope="call"):
         button.action = f"screen.server('{'sign_in' if needs else 'repeat'}')"
 
     async def _count(self, tools: tuple[Entry, ...]) -> None:
+        from mcp_studio.toolset.tokens import account
+
         found = await asyncio.to_thread(account, tools)
         words = f"their definitions cost a model {found.total:,} tokens, a search instead {found.search:,}"
         self._counted = tools, words
@@ -272,15 +290,15 @@ class CallPane(Pane, scope="call"):
             self._show_tab()
         self.tell_result(elsewhere=elsewhere)
 
-    async def _complete(self, draft: CallDraft, argument: str, value: str) -> Offer:
+    async def _complete(self, draft: CallDraft, argument: str, value: str) -> tuple[Sequence[str], str]:
         """Ask the server for completions; say only once why there are none."""
         try:
-            return Offer(*await draft.complete(self.app.studio, argument, value))
+            return await draft.complete(self.app.studio, argument, value)
         except StudioError as error:
             if not isinstance(error, Unreachable) and self._failed_completion != error.message:
                 self._failed_completion = error.message
                 self.app.say(f"No completions from {safe(draft.entry.ref.server, 60)}: {error.message}")
-            return Offer()
+            return (), ""
 
     def _draw(self, draft: CallDraft) -> None:
         """Show title, badge, description and button of the entry."""
@@ -291,8 +309,7 @@ class CallPane(Pane, scope="call"):
         self.show_text("call-badge", Content.styled(text, colour))
         self._describe()
         risky = isinstance(view, ToolView) and view.risk == "destructive"
-        verb = draft.verb.capitalize() + " (destructive)" * risky
-        label = Content(f"{verb}  {self.app.key_of('submit')}")
+        label = Content(f"{draft.verb.capitalize()}{' (destructive)' * risky}  {self.app.key_of('submit')}")
         if label != self.button.label:
             self.button.label, self.button.variant = label, "error" if risky else "primary"
             self.button.refresh(layout=True)
@@ -310,7 +327,8 @@ class CallPane(Pane, scope="call"):
         """Follow the server of the shown entry, whose state or definition may have changed."""
         draft, studio = self.draft, self.app.studio
         if draft is None:
-            self._draw_server()
+            if self.server:
+                self._draw_server()
             return
         found = studio.catalog.find(draft.entry.ref)
         same = next((entry for entry in found if entry.view.raw == draft.entry.view.raw), None)
@@ -348,8 +366,7 @@ class CallPane(Pane, scope="call"):
         match tab:
             case "json":
                 self.json = self.editor
-                self.editor.show(draft.value, text=str(draft.texts.get(_WHOLE, "")))
-                views += [] if self.editor.is_attached else [self.editor]
+                self.json.show(draft.value, text=str(draft.texts.get(_WHOLE, "")))
             case "history":
                 views.append(HistoryList(draft.entry.ref, self.saved))
             case "schema":
@@ -359,7 +376,8 @@ class CallPane(Pane, scope="call"):
                 views.append(Findable(TextView(definition.about(draft.entry, draft.value, draft.mirrors) + changes)))
             case _:
                 self.form.set_value(draft.value)
-        self.editor.display = self.json is not None
+        for editor in self.place.query("JsonEditor"):
+            editor.display = editor is self.json
         self.put(self.place, views, "Findable, HistoryList")
 
     def step_back(self) -> bool:
@@ -370,13 +388,12 @@ class CallPane(Pane, scope="call"):
 
     # Editing
 
-    @on(FormView.Changed)
-    @on(JsonEditor.Changed)
-    def value_changed(self, event: FormView.Changed | JsonEditor.Changed) -> None:
-        """Take an edited value. Text of the JSON tab that is no JSON is stored beside the value."""
-        hidden = isinstance(event, JsonEditor.Changed) and self.json is None
+    def on_form_view_changed(self, event: FormView.Changed) -> None:
+        self._edited(event.value)
+
+    def on_json_editor_changed(self, event: JsonEditor.Changed) -> None:
         # A hidden editor may still report what was typed last; it has nothing new if its value is the draft's.
-        if not hidden or self.draft is None or event.value != self.draft.value:
+        if self.json is not None or self.draft is None or event.value != self.draft.value:
             self._edited(event.value)
 
     def _edited(self, value: Json) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.screen import Screen
-from textual.widgets import Input, TextArea
+from textual.widgets import Input
 
 from mcp_studio.call.call import Call
 from mcp_studio.present import questions, units
@@ -118,6 +118,8 @@ class InboxController:
         Args:
             before: the text of the focused field a moment ago.
         """
+        from textual.widgets import TextArea
+
         if self._dialog is not None:
             return
         new = [one for one in self._inbox.pending if one.number not in self._seen and not one.reply.done()]

@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Button, ProgressBar, Static
+from textual.widgets import Button, Static
 
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Lost, Rejected, Succeeded, ToolFailed, wants_handshake
 from mcp_studio.call.query import query
@@ -259,6 +259,8 @@ class ResultPane(Pane, scope="result"):
 
     def _draw_progress(self) -> None:
         """Show elapsed time and progress while the call runs."""
+        from textual.widgets import ProgressBar
+
         call = self.call
         if call is None or not self.screen.is_active:  # under a dialog, each change would repaint the whole screen
             return
