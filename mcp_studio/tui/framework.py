@@ -41,7 +41,7 @@ class TerminalWall(LineFilter):
         """The segments without live characters; the same list if there are none."""
         for text, style, _ in segments:
             if (style is not None and style.link) or _clean(text) != text:
-                return [Segment(_cleaned(text, style), _unlinked(style)) for text, style, _ in segments]
+                return [Segment(_cleaned(text, look), look and look.update_link(None)) for text, look, _ in segments]
         return segments
 
 
@@ -71,8 +71,7 @@ def _without_live(text: str, exception: str = "") -> str:
     live = {char for char in set(text) if is_live(char) and char != exception}
     if not live:
         return text
-    rest = "".join(char for char in text if char not in live)
-    return set_cell_size(rest, cell_len(text))
+    return set_cell_size("".join(char for char in text if char not in live), cell_len(text))
 
 
 @lru_cache(512)
@@ -81,11 +80,6 @@ def _colourless(style: Style | None) -> Style | None:
         return None
     bright = style.bgcolor is not None and Color.from_rich_color(style.bgcolor).brightness > 0.5
     return style.without_color + Style(reverse=True) if bright else style.without_color
-
-
-@lru_cache(512)
-def _unlinked(style: Style | None) -> Style | None:
-    return style.update_link(None) if style is not None and style.link else style
 
 
 class GuardedApp(App[int]):

@@ -316,8 +316,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def _note(self, found: str, entries: Sequence[Entry]) -> None:
         changes = definition.change_counts([entry.change for entry in entries if entry.change])
-        remembered = "remembered" if any(entry.remembered for entry in entries) else ""
-        self.show_note(found or changes or remembered)
+        self.show_note(found or changes or "remembered" * any(entry.remembered for entry in entries))
         self._show_legend()
 
     # Rows

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from textual import getters, on, work
+from textual import events, getters, on, work
 from textual.app import ComposeResult
-from textual.events import MouseUp
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input
@@ -336,7 +335,7 @@ class ServersPane(Pane, scope="servers"):
         if self.list.has_focus:
             self.scope_to(self.current)
 
-    def on_mouse_up(self, event: MouseUp) -> None:
+    def on_mouse_up(self, event: events.MouseUp) -> None:
         """Choose a row by a click even if the cursor is already on it."""
         if event.widget is self.list:
             self.call_after_refresh(lambda: self.scope_to(self.current))

@@ -196,8 +196,7 @@ class TracePane(Pane, scope="trace"):
 
     def _use_query(self, text: str) -> None:
         columns = self.recording.columns
-        now = columns.time[-1] if self._session is not None and len(columns) else None
-        self.table.set_query(text, now)
+        self.table.set_query(text, columns.time[-1] if self._session is not None and len(columns) else None)
 
     @on(Input.Submitted)
     def _leave_query(self) -> None:
@@ -438,8 +437,7 @@ class TracePane(Pane, scope="trace"):
         """Choose an earlier session or a file to show."""
         from mcp_studio.tui.screens.recordings import Sessions
 
-        shown = self._session.path if self._session is not None else None
-        self.app.push_screen(Sessions(shown), self._show)
+        self.app.push_screen(Sessions(None if self._session is None else self._session.path), self._show)
 
     def action_go_live(self) -> None:
         """Go back to the present recording."""

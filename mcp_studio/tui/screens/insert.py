@@ -94,8 +94,7 @@ class Paste(InsertDialog[Meaning]):
             self.note("Paste the text here, with the key by which your terminal pastes.", "quiet")
             return
         self._found = found = meaning(self._field, text)
-        hidden = " It has invisible or control characters." * hidden_in(text)
-        problem = found.problem + hidden
+        problem = found.problem + " It has invisible or control characters." * hidden_in(text)
         self.note(f"It becomes {got(found.value)}. {problem}", "warn" if problem else "")
 
     def action_submit(self) -> None:

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, HorizontalScroll, Vertical
 from textual.content import Content
-from textual.events import Click
 from textual.widget import Widget
 from textual.widgets import Input, ProgressBar, Static
 
@@ -182,7 +181,7 @@ class CallOn(RunDialog):
             at = names.index(here) + (here == self._base)
             self._set_base(names[at % len(names)])
 
-    def on_click(self, event: Click) -> None:
+    def on_click(self, event: events.Click) -> None:
         """Let a click on the head of a column make it the base."""
         widgets = event.widget.ancestors_with_self if event.widget is not None else ()
         for column in widgets:

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from textual import getters, on
+from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.events import Key
 from textual.geometry import Offset
 from textual.screen import ModalScreen
 from textual.widget import Widget
@@ -71,8 +70,7 @@ class Help(Dialog[Action]):
         self._rows: list[Action] = []
 
     def body(self) -> Iterable[Widget]:
-        with_keys = glyphs()._asdict()
-        about = _ABOUT.get(self._place, "").format(**with_keys, field=self.app.key_of("field_menu"))
+        about = _ABOUT.get(self._place, "").format(**glyphs()._asdict(), field=self.app.key_of("field_menu"))
         yield Static(Content(about), id="about")
         yield Input(placeholder="what do you want to do?", compact=True)
         yield OptionList(id="found")
@@ -251,7 +249,7 @@ class Jump(ModalScreen[tuple[Pane, str]]):
             label.styles.offset = (place.x, place.y)
             yield label
 
-    def on_key(self, event: Key) -> None:
+    def on_key(self, event: events.Key) -> None:
         """Go to the target of a letter; any other key closes the screen."""
         event.stop()
         target = self._targets.get(event.character or "")
