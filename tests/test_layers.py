@@ -278,3 +278,9 @@ def test_connecting_listing_and_calling_on_stdio_import_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
     names = json.loads(done.stdout.splitlines()[-1])
     assert {name.split(".")[0] for name in names} & {*DEFERRED, *TEXT_OUTPUT, "anyio"} == set()
+
+
+def test_the_main_screen_comes_without_forms() -> None:
+    code = "import sys, mcp_studio.tui.main_screen; print('mcp_studio.tui.form' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert (done.stdout, done.stderr) == ("False\n", "")

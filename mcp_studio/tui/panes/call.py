@@ -191,8 +191,10 @@ class CallPane(Pane, scope="call"):
         actions = self.query_one("#server-actions")
         actions.display = server
         if server and not actions.children:
-            for name, label in (("repeat", "Reconnect"), ("edit", "Edit"), ("open", "Details")):
-                actions.mount(Button(label, id=f"server-{name}", compact=True, action=f"screen.server('{name}')"))
+            actions.mount_all(
+                Button(label, id=f"server-{name}", compact=True, action=f"screen.server('{name}')")
+                for name, label in (("repeat", "Reconnect"), ("edit", "Edit"), ("open", "Details"))
+            )
 
     def _draw_server(self) -> None:
         """Show state, error and offers of the server; the first button offers the remedy."""

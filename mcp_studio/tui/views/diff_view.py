@@ -89,8 +89,7 @@ class DiffView(CursorView):
         self._go_to(range(self.cursor - 1, -1, -1))
 
     def _go_to(self, places: Iterable[int]) -> None:
-        found = next((place for place in places if not self._rows[place].sign), self.cursor)
-        self.move_to(found, center=True)
+        self.move_to(next((place for place in places if not self._rows[place].sign), self.cursor), center=True)
 
     def action_copy(self) -> None:
         """Copy the differences, one per line."""
