@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 INSECURE = "insecure: accepts any certificate"
 """What is said about a server that accepts any certificate, wherever it is shown."""
 KIND_NAMES: Mapping[Kind, str] = {
-    "stdio": "standard input and output",
-    "http": "Streamable HTTP",
-    "sse": "HTTP+SSE",
-    "websocket": "WebSocket",
-}
+    "stdio": "standard input and output", "http": "Streamable HTTP", "sse": "HTTP+SSE", "websocket": "WebSocket",
+}  # fmt: skip
 """The names of the transports, for people."""
 
 

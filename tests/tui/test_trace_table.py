@@ -91,7 +91,10 @@ def test_a_row_says_how_it_stands_by_sign_word_and_time() -> None:
     probe = store.add("s", "out", "request", b"{}", "server/discover", "", 1, probe=True)
     refusal = store.add("s", "in", "error", b"{}", "server/discover", "", 1)
     store.settled(store.opened(probe), refusal, "error")
-    assert all(row(store, end).rstrip().endswith("○ refused") for end in (len(store) - 2, len(store) - 1))
+    status = store.add("s", "in", "http", b"400 Bad Request", "400 Bad Request")
+    assert all(row(store, one.number - 1).rstrip().endswith("○ refused") for one in (probe, refusal, status))
+    status = store.add("s", "in", "http", b"400 Bad Request", "400 Bad Request", exchange=7)
+    assert row(store, status.number - 1).rstrip().endswith("✗ failed")
 
 
 def test_a_row_shows_marks_findings_rounds_and_what_a_request_came_under() -> None:

@@ -19,7 +19,7 @@ from textual.widgets import ContentSwitcher, Static
 from mcp_studio.present import outcomes, units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding, Severity
-from mcp_studio.trace.message import MARKED, NEEDS_INPUT, Columns, Recording, WireMessage
+from mcp_studio.trace.message import MARKED, NEEDS_INPUT, PROBE, Columns, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import ends_of, tree, walk
 from mcp_studio.tui.views.json_view import JsonView
@@ -104,7 +104,8 @@ def title_of(columns: Columns, exchange: Exchange) -> str:
         ms = columns.ms(row) if exchange.response is not None else None
         took = "" if ms is None else units.duration(ms)
         which, outcome = f"request {safe(request.id, 40)}", columns.outcome_of(row)
-        outcome = "needs input" if columns.flags[row] & NEEDS_INPUT else NAMES.get(outcome, outcome)
+        outcome = "refused" if columns.flags[row] & PROBE and outcome == "error" else NAMES.get(outcome, outcome)
+        outcome = "needs input" if columns.flags[row] & NEEDS_INPUT else outcome
     what = f"{safe(request.method, 80)} {safe(request.target, 80)}".strip()
     hand = "written by hand" if request.by_hand else ""
     return f" {glyphs().dot} ".join(filter(None, (what, safe(request.server, 40), which, hand, took, outcome)))

@@ -87,7 +87,11 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     flags = columns.flags[row]
     kind, direction, method = columns.kind_of(row), columns.direction_of(row), _text(columns, "method", row)
     outcome = "needs input" if flags & bits.NEEDS_INPUT else columns.outcome_of(row)
-    sign, word, mood = standing(kind, direction, outcome, method, bool(flags & bits.PROBE))
+    probe = flags & bits.PROBE
+    if kind == "http" and method[:3] in ("400", "404", "405"):  # so do older servers answer a probe
+        sent = (at for at in range(max(0, row - _HEADS), row) if columns.exchange[at] == columns.exchange[row])
+        probe = any(columns.flags[at] & bits.PROBE for at in sent)
+    sign, word, mood = standing(kind, direction, outcome, method, bool(probe))
     way: Piece = (signs.by_hand, "out") if flags & bits.BY_HAND else arrow(direction)
     look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
     named = _indented(columns, row, safe(method, 120) or kind)
@@ -166,7 +170,7 @@ def name_of(entry: WireMessage) -> str:
 def standing(kind: str, direction: str, outcome: str, method: str, probe: bool = False) -> tuple[str, str, str]:
     """The state of an entry: a sign, a word, and their look; an error that answers a probe is no failure."""
     signs, ends = glyphs(), kind in ("request", "result")
-    if probe and (kind == "error" or outcome == "error"):
+    if probe and (kind in ("error", "http") or outcome == "error"):
         return signs.off, "refused", "dim"
     if kind == "error" or (ends and outcome in ("tool error", "error", "lost")):
         return signs.bad, NAMES.get(outcome, outcome) or "error", "bad"
