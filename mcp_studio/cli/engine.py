@@ -10,7 +10,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 from mcp_studio.auth.hints import add_hint
@@ -301,11 +300,10 @@ def _succeeded(result: Json, show: Callable[[Json], Iterator[str]], out: Output)
             return out.done(result)
         except StudioError as error:  # show the result all the same
             failed = error
-    text = filter(None, show(result))
-    begin = next(text, "")
-    if begin or not structured:
-        out.data(chain((begin,), text))
-    if begin and structured:
+    has_text = bool(blocks.blocks_of(result))
+    if has_text or not structured:
+        out.data(show(result))
+    if has_text and structured:
         out.flush()
         out.note("structured content:")
     for value in structured:

@@ -217,16 +217,9 @@ def structured(result: Json) -> tuple[bool, Json]:
         return True, fields["structuredContent"]
     blocks = blocks_of(result)
     text = blocks[0].text if len(blocks) == 1 and blocks[0].kind == "text" else ""
-    if isinstance(text, memoryview) or len(text) > JSON_MOST or text.lstrip()[:1] not in ("{", "["):
-        return False, None
-    value = loads_or(text, exact=True)
+    is_json = isinstance(text, str) and len(text) <= JSON_MOST and text.lstrip()[:1] in ("{", "[")
+    value = loads_or(str(text), exact=True) if is_json else None
     return value is not None, value
-
-
-def is_json(text: str | memoryview) -> bool:
-    """Whether a text looks like a JSON object or array."""
-    ends = bytes([text[1], text[-2]]) if isinstance(text, memoryview) else text.strip()[:1] + text.strip()[-1:]
-    return ends in ("{}", "[]", b"{}", b"[]")
 
 
 def structured_content(result: Json) -> list[Json]:
@@ -242,23 +235,21 @@ def structured_content(result: Json) -> list[Json]:
 def _repeats(texts: list[Json], value: Json) -> bool:
     """Whether texts repeat a value: as JSON, unchanged, or one item per text."""
     if len(texts) == 1:
-        if isinstance(texts[0], memoryview) or isinstance(value, memoryview):
-            return isinstance(value, memoryview) and _same(texts[0], value)
+        if isinstance(value, memoryview):  # the same JSON with other white space; any other spelling is shown, too
+            return _sum(map(str.encode, text_pieces(texts[0]))) == _sum(map(bytes, cut(value)))
+        if isinstance(texts[0], memoryview):
+            return False
         return texts[0] == value or equal(loads_or(texts[0], texts[0]), value)
     items = items_of(value)
     return len(texts) == len(items) > 0 and all(map(_repeats, ([text] for text in texts), items))
 
 
-def _same(text: str | memoryview, value: memoryview) -> bool:
-    """Whether a text is JSON text, too, with other white space at most; one that is written differently counts as
-    another, so that nothing stays unseen.
-    """
-    said = sha256(), sha256()
-    for sum, pieces in zip(said, (text_pieces(text), map(bytes, cut(value))), strict=True):
-        for piece in pieces:
-            raw = piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
-            sum.update(raw.translate(None, b" \t\r\n"))
-    return said[0].digest() == said[1].digest()
+def _sum(pieces: Iterable[bytes]) -> bytes:
+    """A hash of JSON text without its white space."""
+    sum = sha256()
+    for piece in pieces:
+        sum.update(piece.translate(None, b" \t\r\n"))
+    return sum.digest()
 
 
 def decode(block: Block) -> bytes:

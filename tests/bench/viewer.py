@@ -116,6 +116,8 @@ async def measure(kind: str, size: int) -> dict[str, Any]:
 
 def shown(stage: Any) -> Any:
     """The viewer that shows something."""
+    if (tabs := stage.main.result.tabs_line).active == "table":
+        tabs.active = "structured"
     found = stage.main.result.query(SearchView)
     return next((view for view in found if view.display and view.row_count), None)
 
