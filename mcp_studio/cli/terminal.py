@@ -264,7 +264,7 @@ class Output:
     def _print(self, texts: Iterator[str]) -> None:
         """Print a text in pieces, and end its line."""
         texts, text = filter(None, texts), ""
-        while more := "".join(islice(texts, 100)):  # the text as a whole may be larger than its value
+        while more := "".join(islice(texts, 20)):  # the text as a whole may be larger than its value
             sys.stdout.write(safe(text := more, len(more), lines=True))
         sys.stdout.write("" if text.endswith("\n") else "\n")
 

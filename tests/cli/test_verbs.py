@@ -492,7 +492,10 @@ def test_a_large_result_takes_less_than_twice_its_bytes_of_memory(kind: str, tmp
     _, base = peak_of("call", "s.add", "a=1", "b=2", "--config", str(config))
     whole, most = peak_of("call", f"s.{kind}", "--json", "--config", str(config))
     shown, also = peak_of("call", f"s.{kind}", "--config", str(config))
-    assert max(most, also) - base < 2 * size
+    file = tmp_path / "result"
+    _, written = peak_of("call", f"s.{kind}", "--output", str(file), "--config", str(config))
+    assert max(most, also, written) - base < 2 * size
+    assert file.read_text() == shown.removesuffix("\n")
     result = json.loads(whole)["result"]
     content, structured = result["content"], result.get("structuredContent")
     text = "" if structured else content[0]["text"]
