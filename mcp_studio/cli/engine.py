@@ -331,8 +331,7 @@ def _written(result: Json, text: Iterator[str], file: str) -> str:
         try:
             with target.open("xb") as out:
                 out.writelines(data)
-                size = out.tell()
         except OSError as problem:
             raise UsageError(f"{target} cannot be written: {problem.strerror or problem}.") from None
-        rows.append(f"{size} bytes written to {target}")
+        rows.append(f"{target.stat().st_size} bytes written to {target}")
     return "\n".join(row.removesuffix("\n") for row in rows)

@@ -3,6 +3,7 @@
 import binascii
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json, cut, items_of, loads_or, mapping, pretty, text_pieces
@@ -158,8 +159,7 @@ def plain(block: Block) -> Iterator[str]:
     """A block as pieces of plain text, not sanitized; a block without text becomes a line with its type and size."""
     match block.kind:
         case "text" | "app":
-            yield f"[{block.title}]\n" if block.title else ""
-            yield from text_pieces(block.text)
+            yield from chain((f"[{block.title}]\n" * bool(block.title),), text_pieces(block.text))
         case "unknown":
             yield pretty(block.raw)
         case _:
@@ -205,11 +205,6 @@ def key_hints(block: Block) -> str:
     }.get(block.kind, "")  # fmt: skip
 
 
-def is_markdown(blocks: list[Block]) -> bool:
-    """Whether the server declares the text as Markdown; text that only looks like it is shown unchanged."""
-    return all(block.kind == "text" for block in blocks) and any(block.mime == MARKDOWN for block in blocks)
-
-
 def structured(result: Json) -> tuple[bool, Json]:
     """Whether a result has structured content, or JSON as its only text; and that value."""
     fields = mapping(result)
@@ -236,10 +231,10 @@ def _repeats(texts: list[Json], value: Json) -> bool:
     """Whether texts repeat a value: as JSON, unchanged, or one item per text."""
     if len(texts) == 1:
         if isinstance(value, memoryview):  # the same JSON with other white space; any other spelling is shown, too
-            return _sum(map(str.encode, text_pieces(texts[0]))) == _sum(map(bytes, cut(value)))
-        if isinstance(texts[0], memoryview):
-            return False
-        return texts[0] == value or equal(loads_or(texts[0], texts[0]), value)
+            said = (piece.encode("utf-8", "replace") for piece in text_pieces(texts[0]))
+            return _sum(said) == _sum(map(bytes, cut(value)))
+        text = "" if isinstance(texts[0], memoryview) else texts[0]
+        return text == value or equal(loads_or(text, text), value)
     items = items_of(value)
     return len(texts) == len(items) > 0 and all(map(_repeats, ([text] for text in texts), items))
 

@@ -102,7 +102,7 @@ def parts_of(result: Json, stem: str) -> Iterator[Part]:
     found = blocks.blocks_of(result)
     texts = [block for block in found if block.kind == "text"]
     if texts:
-        ending = _ENDINGS.get(texts[0].mime, "md" if blocks.is_markdown(found) else "txt")
+        ending = _ENDINGS.get(texts[0].mime, "txt")
         yield Part(f"{stem}.{ending}", "the text", lambda: _encoded(_apart(texts)))
     for number, block in enumerate((block for block in found if block.data), 1):
         ending = _ENDINGS.get(block.mime.lower(), "bin")
