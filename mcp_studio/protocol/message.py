@@ -121,9 +121,10 @@ class LargeResult(dict[str, Json]):
     """The JSON text of the whole result."""
 
 
-def whole(result: Json) -> Json:
-    """A result without parts that are JSON text."""
-    return loads(bytes(result.raw)) if isinstance(result, LargeResult) else result
+def whole(value: Json) -> Json:
+    """The value of a large result, or of a part of it; another value as it is."""
+    raw = value.raw if isinstance(value, LargeResult) else value
+    return loads(bytes(raw)) if isinstance(raw, memoryview) else value
 
 
 def _answer(frame: bytes, parts: Collection[RequestId], limits: Limits) -> dict[str, Json] | None:

@@ -275,3 +275,7 @@ async def test_a_large_result_is_shown_in_pages_and_its_parts_are_opened_one_by_
         await stage.shows("1 of 1", '"last": "the needle at the end"')
         await stage.press("right_square_bracket", "right_square_bracket")
         await stage.shows(r"▸ \"structuredContent\"")
+        await stage.press("vertical_line")
+        await stage.dialog(Query)
+        await stage.type("rows[7].id")
+        await stage.shows("1 B")

@@ -203,7 +203,7 @@ class ResultPane(Pane, scope="result"):
                 return table
             case "query":
                 found = JsonView()
-                self.run_worker(self._show_pinned(found, queried(result)), group="query", exclusive=True)
+                self.run_worker(self._show_pinned(found, result), group="query", exclusive=True)
                 return Findable(found)
             case "diff":
                 from mcp_studio.tui.views.diff_view import DiffView
@@ -221,10 +221,10 @@ class ResultPane(Pane, scope="result"):
         """The pinned query, whose answer is shown for each result of this entry."""
         return str(self.app.studio.memory.drafts.get(f"query:{self._key}") or "")
 
-    async def _show_pinned(self, view: JsonView, value: Json) -> None:
+    async def _show_pinned(self, view: JsonView, result: Json) -> None:
         """Show the answer of the pinned query."""
         try:
-            view.show(await asyncio.to_thread(lambda: dumps(query(value, self._pinned))))
+            view.show(await asyncio.to_thread(lambda: dumps(query(queried(result), self._pinned))))
         except StudioError as error:
             view.empty = f"{error.message} {error.hint}"
 
