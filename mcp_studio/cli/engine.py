@@ -300,13 +300,11 @@ def _succeeded(result: Json, show: Callable[[Json], Iterator[str]], out: Output)
             return out.done(result)
         except StudioError as error:  # show the result all the same
             failed = error
-    has_text = bool(blocks.blocks_of(result))
-    if has_text or not structured:
+    if blocks.blocks_of(result) or not structured:
         out.data(show(result))
-    if has_text and structured:
-        out.flush()
-        out.note("structured content:")
     for value in structured:
+        out.flush()
+        out.note("structured content:" * bool(blocks.blocks_of(result)))
         out.content(value)
     return out.done(result, failed)
 

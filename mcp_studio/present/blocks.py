@@ -39,11 +39,6 @@ class Block(NamedTuple):
     """The raw block of an app (its page and what that may access) or of an unknown type."""
 
     @property
-    def content(self) -> str:
-        """The text as a whole."""
-        return "".join(text_pieces(self.text))
-
-    @property
     def size(self) -> int:
         """The size of the data in bytes, computed from the base64 text."""
         return max(0, len(self.data) * 3 // 4 - [*self.data[-3:]].count("="))
@@ -160,10 +155,8 @@ def plain(block: Block) -> Iterator[str]:
     match block.kind:
         case "text" | "app":
             yield from chain((f"[{block.title}]\n" * bool(block.title),), text_pieces(block.text))
-        case "unknown":
-            yield pretty(block.raw)
         case _:
-            yield f"[{headline(block)}]"
+            yield pretty(block.raw) if block.kind == "unknown" else f"[{headline(block)}]"
 
 
 def joined(texts: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -192,8 +185,7 @@ def messages_text(result: Json) -> Iterator[str]:
     for message in items_of(mapping(result).get("messages")):
         yield f"{text_of(mapping(message), 'role') or '?'}:"
         for block in message_blocks(message):
-            yield "\n  "
-            yield from (piece.replace("\n", "\n  ") for piece in plain(block))
+            yield from (piece.replace("\n", "\n  ") for piece in chain(("\n",), plain(block)))
         yield "\n"
 
 
@@ -211,9 +203,8 @@ def structured(result: Json) -> tuple[bool, Json]:
     if "structuredContent" in fields:
         return True, fields["structuredContent"]
     blocks = blocks_of(result)
-    text = blocks[0].text if len(blocks) == 1 and blocks[0].kind == "text" else ""
-    is_json = isinstance(text, str) and len(text) <= JSON_MOST and text.lstrip()[:1] in ("{", "[")
-    value = loads_or(str(text), exact=True) if is_json else None
+    text = blocks[0].text if len(blocks) == 1 and blocks[0].kind == "text" and len(blocks[0].text) <= JSON_MOST else ""
+    value = loads_or(text, exact=True) if isinstance(text, str) and text.lstrip()[:1] in ("{", "[") else None
     return value is not None, value
 
 
@@ -231,8 +222,7 @@ def _repeats(texts: list[Json], value: Json) -> bool:
     """Whether texts repeat a value: as JSON, unchanged, or one item per text."""
     if len(texts) == 1:
         if isinstance(value, memoryview):  # the same JSON with other white space; any other spelling is shown, too
-            said = (piece.encode("utf-8", "replace") for piece in text_pieces(texts[0]))
-            return _sum(said) == _sum(map(bytes, cut(value)))
+            return _sum(one.encode("utf-8", "replace") for one in text_pieces(texts[0])) == _sum(map(bytes, cut(value)))
         text = "" if isinstance(texts[0], memoryview) else texts[0]
         return text == value or equal(loads_or(text, text), value)
     items = items_of(value)

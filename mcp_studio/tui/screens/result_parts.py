@@ -194,7 +194,7 @@ async def _open_app(app: StudioApp, block: blocks.Block) -> None:
         "The page may reach only what it declares:", *(f"  {safe(line, 500)}" for line in reach_lines(reach)),
     )  # fmt: skip
     if await app.push_screen_wait(Confirm(_QUESTION, "\n".join(lines), "Open")):
-        await _hand_over(app, "app.html", _encoded([held_page(block.content, reach)]), "The page")
+        await _hand_over(app, "app.html", _encoded([held_page(str(block.text), reach)]), "The page")
 
 
 async def _open_file(app: StudioApp, block: blocks.Block) -> None:

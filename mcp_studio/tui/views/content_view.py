@@ -20,7 +20,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.jsontext import cut
+from mcp_studio.jsontext import cut, text_pieces
 from mcp_studio.limits import MB
 from mcp_studio.present import blocks
 from mcp_studio.present.blocks import Block
@@ -158,8 +158,9 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
 
     def action_copy(self) -> None:
         """Copy the selection, or the address or the text of the present block."""
+        text = "".join(text_pieces(self.block.text))
         chosen = self.screen.get_selected_text()
-        self.app.copy_to_clipboard(chosen or self.block.uri or self.block.content or blocks.headline(self.block))
+        self.app.copy_to_clipboard(chosen or self.block.uri or text or blocks.headline(self.block))
 
     def key_enter(self, event: events.Key) -> None:
         event.stop()
@@ -192,7 +193,7 @@ class Card(Vertical):
             yield ImageView(partial(blocks.decode, block), rows_most=_IMAGE_ROWS)
         text = block.text
         if block.kind == "app" and isinstance(block.raw, dict):
-            text = "\n".join((*reach_lines(reach_of(block.raw)), "", block.content))
+            text = "\n".join((*reach_lines(reach_of(block.raw)), "", str(text)))
         if self._as_markdown:
             yield MarkdownText(safe(text, blocks.MARKDOWN_MOST, lines=True))
         elif len(text) > _TEXT_MOST:
