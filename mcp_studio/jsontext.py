@@ -7,7 +7,6 @@ import marshal
 import re
 from collections.abc import Callable, Iterator
 from io import StringIO
-from itertools import chain
 from typing import Any
 
 from mcp_studio.errors import LimitExceeded
@@ -70,9 +69,8 @@ LARGE = 1 << 20
 """Bytes from which on a faster library is worth its import, which takes 35 ms."""
 SLICE = 1 << 18
 """Bytes that one search covers, so that other threads run between two searches."""
-_ESCAPES = rb"(?:\\u[dD][89abAB]..\\u....|\\u....|\\.){1,16}+"
-_UNIT = rb"[\x00-\x5b\x5d-\x7f]{1,99}+|(?:[\xc0-\xff][\x80-\xbf]*+){1,33}+|" + _ESCAPES + rb"|[^\\]"
-_CUT = rb"(?s).{%d,%d}(?<!\\)\\n|.{1,%d}[ ,]|(?:" + _UNIT + rb"){1,%d}+"
+_UNIT = rb"[\x00-\x5b\x5d-\x7f]{1,99}+|(?:[\xc0-\xff][\x80-\xbf]*){1,33}+|(?:\\u[dD][89abAB].{8}|\\u....|\\.){1,16}+|."
+_CUT = rb"(?s).{%d,%d}(?<!\\)\\n|.{1,%d}(?:[ ,]|\Z)|(?:" + _UNIT + rb"){1,%d}+"
 """Cuts JSON text at a line end if one is near, but no escape sequence, no pair of them and no character of several
 bytes.
 """
@@ -207,9 +205,6 @@ def pieces(value: Json, margin: str = "\n") -> Iterator[str]:
         yield f"{margin}{after}"
     elif isinstance(value, memoryview):
         yield from (bytes(piece).decode("utf-8", "replace") for piece in cut(value))
-    elif isinstance(value, str) and len(value) > SLICE:
-        parts = (value[at : at + SLICE] for at in range(0, len(value), SLICE))
-        yield from chain('"', (_compact(part)[1:-1] for part in parts), '"')
     elif type(value) is int:
         yield repr(value)
     else:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 from mcp_studio.auth.hints import add_hint
@@ -301,14 +300,11 @@ def _succeeded(result: Json, show: Callable[[Json], Iterator[str]], out: Output)
             return out.done(result)
         except StudioError as error:  # show the result all the same
             failed = error
-    text = filter(None, show(result))
-    begin = next(text, "")
-    if begin or not structured:
-        out.data(chain((begin,), text))
-    if begin and structured:
-        out.flush()
-        out.note("structured content:")
+    if blocks.blocks_of(result) or not structured:
+        out.data(show(result))
     for value in structured:
+        out.flush()
+        out.note("structured content:" * bool(blocks.blocks_of(result)))
         out.content(value)
     return out.done(result, failed)
 
@@ -333,8 +329,7 @@ def _written(result: Json, text: Iterator[str], file: str) -> str:
         try:
             with target.open("xb") as out:
                 out.writelines(data)
-                size = out.tell()
         except OSError as problem:
             raise UsageError(f"{target} cannot be written: {problem.strerror or problem}.") from None
-        rows.append(f"{size} bytes written to {target}")
+        rows.append(f"{target.stat().st_size} bytes written to {target}")
     return "\n".join(row.removesuffix("\n") for row in rows)

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from getpass import getpass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +69,6 @@ def entry_rows(entries: Sequence[Entry], doubts: Mapping[Ref, str], indent: str 
     return [indent + row for row in table(rows)]
 
 
-_PARTS = re.compile(r"(?s).{0,N}(?:\n|\Z)|.{0,N} |.{N}".replace("N", "250000"))
-"""Cuts a long text into parts, at line ends or else between words, so that it is never copied as a whole."""
 _KINDS = {1: "failure", 2: "usage", 3: "sign_in_needed", 4: "unreachable", 5: "tool_error", 6: "input_needed"}
 """Exit code -> `error.kind` of the envelope."""
 INTERRUPTED = 130
@@ -118,13 +115,11 @@ class Output:
     def data(self, *texts: object) -> None:
         """Print texts on standard output; an iterator is a text in pieces. Nothing with `--json`."""
         for text in () if self.json else texts:
-            self._print(text if isinstance(text, Iterator) else str(text), None)
+            self._print(text if isinstance(text, Iterator) else iter((str(text), "\n")))
 
     def content(self, value: Json) -> None:
         """Print a value as indented JSON on standard output; nothing with `--json`."""
-        parts = iter(()) if self.json else chain(pieces(value), "\n")
-        while text := "".join(islice(parts, 100)):  # the text as a whole may be larger than the value
-            sys.stdout.write(safe(escape_live(text), sys.maxsize, lines=True))
+        self.data(map(escape_live, pieces(value)))
 
     def table(self, rows: Sequence[Sequence[str]], heads: Sequence[str] = ()) -> None:
         """Print rows with aligned columns. `heads` come first if there are rows."""
@@ -139,7 +134,7 @@ class Output:
 
     def line(self, text: str, value: dict[str, Json], *, lines: bool = False) -> None:
         """Print one line, or several, at once: the text, or with `--json` the object."""
-        self._print(self._found(value) if self.json else safe(text, max(len(text), 1), lines=lines), None)
+        self._print(_json(self._found(value), None) if self.json else iter((safe(text, len(text) or 1, lines=lines),)))
         sys.stdout.flush()
 
     def flush(self) -> None:
@@ -247,9 +242,9 @@ class Output:
     def envelope(self, value: dict[str, Json]) -> None:
         """Print an envelope, with `server` and `ms` added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
-        whole = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
+        printed = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
         if self.options.flag("--json") or value["ok"]:
-            self._print(whole if self.options.flag("--json") else value["result"], None if self.lines else 2)
+            self._print(_json(printed if self.options.flag("--json") else value["result"], None if self.lines else 2))
 
     def _found(self, value: Json) -> Json:
         if not self.options.flag("--query"):
@@ -259,17 +254,12 @@ class Output:
             self.note(f"the expression finds nothing in the result, which has {', '.join(value)}")
         return found
 
-    def _print(self, value: Json, indent: int | None) -> None:
-        texts, text = iter((value,)) if isinstance(value, str) else value, ""
-        if isinstance(texts, Iterator):
-            for text in filter(None, texts):
-                sys.stdout.writelines(safe(one[0], len(text), lines=True) for one in _PARTS.finditer(text))
-        elif indent:
-            sys.stdout.writelines(map(escape_live, pieces(value)))
-        else:
-            sys.stdout.write(printable(whole(value), indent=None))
-        if texts is not value or not text.endswith("\n"):
-            sys.stdout.write("\n")
+    def _print(self, texts: Iterator[str]) -> None:
+        """Print a text in pieces, and end its line."""
+        texts, text = filter(None, texts), ""
+        while more := "".join(islice(texts, 20)):  # the text as a whole may be larger than its value
+            sys.stdout.write(safe(text := more, len(more), lines=True))
+        sys.stdout.write("" if text.endswith("\n") else "\n")
 
     def _address(self, url: str) -> None:
         # Print the whole address: with values removed that look like secrets, such as `state`, it would not work.
@@ -279,6 +269,13 @@ class Output:
         if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
             word = f"\x1b[{colour}m{word}\x1b[0m"
         sys.stderr.write(f"{word}: {safe(self.redactor.text(str(text)))}\n")
+
+
+def _json(value: Json, indent: int | None) -> Iterator[str]:
+    """JSON text; a text is printed as it is."""
+    if indent and not isinstance(value, str):
+        return map(escape_live, pieces(value))
+    return iter((value if isinstance(value, str) else printable(whole(value), indent=None), "\n"))
 
 
 # What is typed

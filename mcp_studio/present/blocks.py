@@ -3,6 +3,7 @@
 import binascii
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from mcp_studio.jsontext import Json, cut, items_of, loads_or, mapping, pretty, text_pieces
@@ -36,11 +37,6 @@ class Block(NamedTuple):
     """The annotations in words: audience, priority and age."""
     raw: Json = None
     """The raw block of an app (its page and what that may access) or of an unknown type."""
-
-    @property
-    def content(self) -> str:
-        """The text as a whole."""
-        return "".join(text_pieces(self.text))
 
     @property
     def size(self) -> int:
@@ -158,12 +154,9 @@ def plain(block: Block) -> Iterator[str]:
     """A block as pieces of plain text, not sanitized; a block without text becomes a line with its type and size."""
     match block.kind:
         case "text" | "app":
-            yield f"[{block.title}]\n" if block.title else ""
-            yield from text_pieces(block.text)
-        case "unknown":
-            yield pretty(block.raw)
+            yield from chain((f"[{block.title}]\n" * bool(block.title),), text_pieces(block.text))
         case _:
-            yield f"[{headline(block)}]"
+            yield pretty(block.raw) if block.kind == "unknown" else f"[{headline(block)}]"
 
 
 def joined(texts: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -192,8 +185,7 @@ def messages_text(result: Json) -> Iterator[str]:
     for message in items_of(mapping(result).get("messages")):
         yield f"{text_of(mapping(message), 'role') or '?'}:"
         for block in message_blocks(message):
-            yield "\n  "
-            yield from (piece.replace("\n", "\n  ") for piece in plain(block))
+            yield from (piece.replace("\n", "\n  ") for piece in chain(("\n",), plain(block)))
         yield "\n"
 
 
@@ -205,28 +197,15 @@ def key_hints(block: Block) -> str:
     }.get(block.kind, "")  # fmt: skip
 
 
-def is_markdown(blocks: list[Block]) -> bool:
-    """Whether the server declares the text as Markdown; text that only looks like it is shown unchanged."""
-    return all(block.kind == "text" for block in blocks) and any(block.mime == MARKDOWN for block in blocks)
-
-
 def structured(result: Json) -> tuple[bool, Json]:
     """Whether a result has structured content, or JSON as its only text; and that value."""
     fields = mapping(result)
     if "structuredContent" in fields:
         return True, fields["structuredContent"]
     blocks = blocks_of(result)
-    text = blocks[0].text if len(blocks) == 1 and blocks[0].kind == "text" else ""
-    if isinstance(text, memoryview) or len(text) > JSON_MOST or text.lstrip()[:1] not in ("{", "["):
-        return False, None
-    value = loads_or(text, exact=True)
+    text = blocks[0].text if len(blocks) == 1 and blocks[0].kind == "text" and len(blocks[0].text) <= JSON_MOST else ""
+    value = loads_or(text, exact=True) if isinstance(text, str) and text.lstrip()[:1] in ("{", "[") else None
     return value is not None, value
-
-
-def is_json(text: str | memoryview) -> bool:
-    """Whether a text looks like a JSON object or array."""
-    ends = bytes([text[1], text[-2]]) if isinstance(text, memoryview) else text.strip()[:1] + text.strip()[-1:]
-    return ends in ("{}", "[]", b"{}", b"[]")
 
 
 def structured_content(result: Json) -> list[Json]:
@@ -242,23 +221,20 @@ def structured_content(result: Json) -> list[Json]:
 def _repeats(texts: list[Json], value: Json) -> bool:
     """Whether texts repeat a value: as JSON, unchanged, or one item per text."""
     if len(texts) == 1:
-        if isinstance(texts[0], memoryview) or isinstance(value, memoryview):
-            return isinstance(value, memoryview) and _same(texts[0], value)
-        return texts[0] == value or equal(loads_or(texts[0], texts[0]), value)
+        if isinstance(value, memoryview):  # the same JSON with other white space; any other spelling is shown, too
+            return _sum(one.encode("utf-8", "replace") for one in text_pieces(texts[0])) == _sum(map(bytes, cut(value)))
+        text = "" if isinstance(texts[0], memoryview) else texts[0]
+        return text == value or equal(loads_or(text, text), value)
     items = items_of(value)
     return len(texts) == len(items) > 0 and all(map(_repeats, ([text] for text in texts), items))
 
 
-def _same(text: str | memoryview, value: memoryview) -> bool:
-    """Whether a text is JSON text, too, with other white space at most; one that is written differently counts as
-    another, so that nothing stays unseen.
-    """
-    said = sha256(), sha256()
-    for sum, pieces in zip(said, (text_pieces(text), map(bytes, cut(value))), strict=True):
-        for piece in pieces:
-            raw = piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
-            sum.update(raw.translate(None, b" \t\r\n"))
-    return said[0].digest() == said[1].digest()
+def _sum(pieces: Iterable[bytes]) -> bytes:
+    """A hash of JSON text without its white space."""
+    sum = sha256()
+    for piece in pieces:
+        sum.update(piece.translate(None, b" \t\r\n"))
+    return sum.digest()
 
 
 def decode(block: Block) -> bytes:

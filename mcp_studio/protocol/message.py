@@ -92,9 +92,9 @@ def parse(frame: bytes, limits: Limits = DEFAULT, parts: Collection[RequestId] =
         value = _answer(frame, parts, limits) or loads(frame, most=limits.depth, values=limits.values)
     except LimitExceeded as problem:
         beyond = "values" if problem.limit == "values" else "depth"
-        return Parsed((Malformed(problem.message, _guess_id(frame), beyond),))
+        return Parsed((Malformed(problem.message, id_at_an_end(frame[:_EDGE], frame[-_EDGE:]), beyond),))
     except JsonProblem as problem:
-        identity = _guess_id(frame)
+        identity = id_at_an_end(frame[:_EDGE], frame[-_EDGE:])
         if identity is None:
             printed = "it is not JSON; was it printed to standard output by mistake?"
             return Parsed((Malformed(printed, None, "no JSON"),))
@@ -121,9 +121,10 @@ class LargeResult(dict[str, Json]):
     """The JSON text of the whole result."""
 
 
-def whole(result: Json) -> Json:
-    """A result without parts that are JSON text."""
-    return loads(bytes(result.raw)) if isinstance(result, LargeResult) else result
+def whole(value: Json) -> Json:
+    """The value of a large result, or of a part of it; another value as it is."""
+    raw = value.raw if isinstance(value, LargeResult) else value
+    return loads(bytes(raw)) if isinstance(raw, memoryview) else value
 
 
 def _answer(frame: bytes, parts: Collection[RequestId], limits: Limits) -> dict[str, Json] | None:
@@ -152,10 +153,6 @@ def _answer(frame: bytes, parts: Collection[RequestId], limits: Limits) -> dict[
         return message if message["id"] in parts and not result.get("isError") else None
     except (MsgspecError, RecursionError, LookupError, AttributeError, TypeError, ValueError):
         return None
-
-
-def _guess_id(frame: bytes) -> RequestId | None:
-    return id_at_an_end(frame[:_EDGE], frame[-_EDGE:])
 
 
 def id_at_an_end(head: bytes, tail: bytes) -> RequestId | None:

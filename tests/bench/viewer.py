@@ -116,8 +116,10 @@ async def measure(kind: str, size: int) -> dict[str, Any]:
 
 def shown(stage: Any) -> Any:
     """The viewer that shows something."""
+    if (tabs := stage.main.result.tabs_line).active == "table":
+        tabs.active = "structured"
     found = stage.main.result.query(SearchView)
-    return next((view for view in found if view.display and view.row_count), None)
+    return next((view for view in found if view.row_width and view.row_count > 1), None)
 
 
 def main() -> None:

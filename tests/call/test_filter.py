@@ -11,6 +11,7 @@ from mcp_studio.call.call import CallOutcome, Rejected, Succeeded, ToolFailed
 from mcp_studio.call.filter import ResultFilter
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig, Settings
+from mcp_studio.protocol.message import LargeResult
 from mcp_studio.redact import Redactor
 from tests.studio_support import opened, stdio
 from tests.support import python_server
@@ -32,9 +33,11 @@ def masked(value: Any) -> tuple[Any, dict[str, int]]:
 
 
 def test_a_part_that_stayed_json_text_is_masked_as_its_value() -> None:
-    part = memoryview(b'{"password": "abc", "said": ["tell-nobody", 1]}')
+    raw = b'{"structuredContent": {"password": "abc", "said": ["tell-nobody", 1]}}'
+    result = LargeResult(structuredContent=memoryview(raw)[22:-1])
+    result.raw = memoryview(raw)
     left = {"structuredContent": {"password": "‹redacted›", "said": ["‹redacted›", 1]}}
-    assert masked({"structuredContent": part}) == (left, {"secret": 2})
+    assert masked(result) == (left, {"secret": 2})
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from mcp_studio.jsontext import Json
+from mcp_studio.present.blocks import structured_content
+from mcp_studio.protocol.message import PART
 from tests.cli.kit import RAW, Done, argv, cli, environment, faulty, raw
 from tests.support import ROOT, python_server
 from tests.support_servers import demo_stdio
@@ -492,12 +495,31 @@ def test_a_large_result_takes_less_than_twice_its_bytes_of_memory(kind: str, tmp
     _, base = peak_of("call", "s.add", "a=1", "b=2", "--config", str(config))
     whole, most = peak_of("call", f"s.{kind}", "--json", "--config", str(config))
     shown, also = peak_of("call", f"s.{kind}", "--config", str(config))
-    assert max(most, also) - base < 2 * size
+    file = tmp_path / "result"
+    _, written = peak_of("call", f"s.{kind}", "--output", str(file), "--config", str(config))
+    assert max(most, also, written) - base < 2 * size
+    assert file.read_text() == shown.removesuffix("\n")
     result = json.loads(whole)["result"]
     content, structured = result["content"], result.get("structuredContent")
     text = "" if structured else content[0]["text"]
     assert shown == f"{text}\n" if text else json.loads(shown) == structured
     assert structured["last"] == "the needle at the end" if structured else "the needle at the end" in text[-30:]
+
+
+def test_a_large_text_hides_no_structured_content_that_says_something_else() -> None:
+    rows: Json = [{"name": "\u00e9 \\ \n", "score": 1.5}] * (PART // 20)
+    raw = json.dumps({"rows": rows}, ensure_ascii=False).encode()
+    for other, hidden in (
+        (rows, True),
+        (rows[1:], False),
+        ([{"name": "\u00e9\\\n", "score": "1.5"}, *rows[1:]], False),
+    ):
+        text = json.dumps({"rows": other}, ensure_ascii=False, indent=1)
+        for said in (text, memoryview(json.dumps(text).encode())):
+            result: Json = {"content": [{"type": "text", "text": said}], "structuredContent": memoryview(raw)}
+            assert (structured_content(result) == []) is hidden
+    small: Json = {"content": [{"type": "text", "text": said}], "structuredContent": {"a": 1}}
+    assert structured_content(small) == [{"a": 1}]
 
 
 def test_a_reader_that_leaves_early_is_no_crash() -> None:

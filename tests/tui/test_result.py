@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +242,41 @@ async def test_lists_and_messages_can_be_queried_too() -> None:
             await stage.shows(found)
             assert not dialog.query_one("#pin").display
             await stage.press("escape")
+
+
+async def test_a_large_result_is_shown_in_pages_and_its_parts_are_opened_one_by_one(tmp_path: Path) -> None:
+    large = Path(__file__).parents[1] / "bench" / "large_server.py"
+    async with on_stage(stdio([sys.executable, str(large), "7000000"], "s"), size=(110, 30)) as stage:
+        await called(stage, "lines")
+        await stage.shows("page 1 of 7 · pgdn at its end turns it")
+        await stage.press("G")
+        await stage.shows("page 7 of 7", "the needle at the end")
+        await stage.press("slash", *"needle", "enter")
+        await stage.shows("1 of 1 on this page")
+        await stage.press("g", "pageup")
+        await stage.shows("page 1 of 7")
+        await stage.press("equals_sign")
+        await stage.told("too large to compare")
+        await stage.press("s")
+        dialog = await stage.dialog(SaveFiles)
+        dialog.query_one(Input).value = str(tmp_path)
+        await stage.press("enter")
+        await stage.told("Saved s-lines.txt, s-lines.result.json")
+        text = (tmp_path / "s-lines.txt").read_text()
+        assert text.count("words in a line") > 100_000 and text.endswith("the needle at the end")
+        assert json.loads((tmp_path / "s-lines.result.json").read_text())["content"][0]["text"] == text
+
+        await called(stage, "structured")
+        await stage.shows("Text Structured Table Raw", "first 10,000 rows")
+        await stage.press("left_square_bracket")
+        await stage.shows(r"▾ \{  2 keys", r"▸ \"rows\": ", "needle at the end")
+        await stage.press("j", "space")
+        await stage.shows(r"▾ \"rows\": \[ .* items", r"▸ \{\"id\": 0")
+        await stage.press("slash", *"at the end", "enter")
+        await stage.shows("1 of 1", '"last": "the needle at the end"')
+        await stage.press("right_square_bracket", "right_square_bracket")
+        await stage.shows(r"▸ \"structuredContent\"")
+        await stage.press("vertical_line")
+        await stage.dialog(Query)
+        await stage.type("rows[7].id")
+        await stage.shows("1 B")

@@ -212,7 +212,7 @@ def value(tree: JsonTree, row: int) -> Any:
     if not tree.is_container(row):
         return json.loads(bytes(tree.data[start:end]))
     inner = [child for child in range(row + 1, tree.rows) if tree.owner(child) == child and tree.parent(child) == row]
-    if tree.data[start : start + 1] == b"[":
+    if bytes(tree.data[start : start + 1]) == b"[":
         return [value(tree, child) for child in inner]
     return {json.loads(tree.key(child) or b""): value(tree, child) for child in inner}
 

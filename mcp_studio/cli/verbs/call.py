@@ -52,8 +52,7 @@ async def _call(studio: Studio, plan: Plan, out: Output) -> int:
         return await load("variants").on_many(studio, plan, out)
     options, ref = out.options, await located(studio, plan, out, "tool")
     found = studio.catalog.find(ref)
-    doubts = doubts_of(studio.catalog.listing(ref.server, "tool").entries)
-    if problem := found[0].problem_with(doubts) if found else "":
+    if problem := found[0].problem_with(doubts_of(studio.catalog.listing(ref.server, "tool").entries)) if found else "":
         out.warn(f"{ref}: {problem}")
         out.more["problem"] = studio.redactor.text(problem)
     intent = await intent_of(studio, plan, out, ref)

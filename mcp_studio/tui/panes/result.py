@@ -27,13 +27,13 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui import server_files
 from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.panes.pane import Pane
-from mcp_studio.tui.views.json_view import ROWS_MOST, JsonView, first_objects, marks_of
+from mcp_studio.tui.views.json_view import JsonView, first_objects, marks_of
 from mcp_studio.tui.views.lines import TabLine
-from mcp_studio.tui.views.rows import Findable, glyphs
+from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
 if TYPE_CHECKING:
     from mcp_studio.tui.call_draft import CallDraft
-    from mcp_studio.tui.views.content_view import Cards, PagedText  # imports Markdown, for 30 ms and 3 MB
+    from mcp_studio.tui.views.content_view import Cards  # imports Markdown, for 30 ms and 3 MB
     from mcp_studio.tui.views.table_view import Row
 
 _TABS = {"text": "Text", "structured": "Structured", "table": "Table", "query": "Query", "raw": "Raw", "diff": "Diff"}
@@ -159,7 +159,8 @@ class ResultPane(Pane, scope="result"):
         self.tabs_line.show({name: label for name, label in _TABS.items() if available[name]})
         found = blocks.blocks_of(result)
         # A text block that is only JSON is shown as a tree first.
-        is_data = has and (not found or blocks.is_json(found[0].text))
+        text = found[0].text if found else "{}"
+        is_data = has and isinstance(text, str) and (text := text.strip())[:1] + text[-1:] in ("{}", "[]")
         best = "query" if self._pinned else "table" if available["table"] else "structured" if is_data else "text"
         wanted = self._tabs.get(self._key, best)
         self.tabs_line.active = wanted if available[wanted] else "text"
@@ -205,7 +206,7 @@ class ResultPane(Pane, scope="result"):
                 return table
             case "query":
                 found = JsonView()
-                self.run_worker(self._show_pinned(found, queried(result)), group="query", exclusive=True)
+                self.run_worker(self._show_pinned(found, result), group="query", exclusive=True)
                 return Findable(found)
             case "diff":
                 from mcp_studio.tui.views.diff_view import DiffView
@@ -223,10 +224,10 @@ class ResultPane(Pane, scope="result"):
         """The pinned query, whose answer is shown for each result of this entry."""
         return str(self.app.studio.memory.drafts.get(f"query:{self._key}") or "")
 
-    async def _show_pinned(self, view: JsonView, value: Json) -> None:
+    async def _show_pinned(self, view: JsonView, result: Json) -> None:
         """Show the answer of the pinned query."""
         try:
-            view.show(await asyncio.to_thread(lambda: dumps(query(value, self._pinned))))
+            view.show(await asyncio.to_thread(lambda: dumps(query(queried(result), self._pinned))))
         except StudioError as error:
             view.empty = f"{error.message} {error.hint}"
 
@@ -335,7 +336,7 @@ class ResultPane(Pane, scope="result"):
 
             self.app.push_screen(Picture(block))
 
-    def on_paged_text_turned(self, event: PagedText.Turned) -> None:
+    def on_text_view_turned(self, event: TextView.Turned) -> None:
         """Say which page is shown, and how it turns."""
         if event.pages > 1:
             self.show_note(f"page {event.page:,} of {event.pages:,} · pgdn at its end turns it")
@@ -467,7 +468,7 @@ def text_of(value: Json) -> bytes | memoryview:
 def table_in(value: Json) -> Sequence[Row] | None:
     """The first array of objects within two levels of a value, or its first rows; None if there is none."""
     if isinstance(value, memoryview):
-        return first_objects(value, ROWS_MOST)
+        return first_objects(value)
     level = [value]
     for _ in range(3):
         for candidate in level:

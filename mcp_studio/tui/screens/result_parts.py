@@ -102,7 +102,7 @@ def parts_of(result: Json, stem: str) -> Iterator[Part]:
     found = blocks.blocks_of(result)
     texts = [block for block in found if block.kind == "text"]
     if texts:
-        ending = _ENDINGS.get(texts[0].mime, "md" if blocks.is_markdown(found) else "txt")
+        ending = _ENDINGS.get(texts[0].mime, "txt")
         yield Part(f"{stem}.{ending}", "the text", lambda: _encoded(_apart(texts)))
     for number, block in enumerate((block for block in found if block.data), 1):
         ending = _ENDINGS.get(block.mime.lower(), "bin")
@@ -194,7 +194,7 @@ async def _open_app(app: StudioApp, block: blocks.Block) -> None:
         "The page may reach only what it declares:", *(f"  {safe(line, 500)}" for line in reach_lines(reach)),
     )  # fmt: skip
     if await app.push_screen_wait(Confirm(_QUESTION, "\n".join(lines), "Open")):
-        await _hand_over(app, "app.html", _encoded([held_page(block.content, reach)]), "The page")
+        await _hand_over(app, "app.html", _encoded([held_page(str(block.text), reach)]), "The page")
 
 
 async def _open_file(app: StudioApp, block: blocks.Block) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,7 +20,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
-from mcp_studio.jsontext import cut, text_of_piece
+from mcp_studio.jsontext import cut, text_pieces
 from mcp_studio.limits import MB
 from mcp_studio.present import blocks
 from mcp_studio.present.blocks import Block
@@ -70,7 +70,7 @@ def content_view(found: Sequence[Block], markdown: bool | None = None) -> Widget
         has_cards = sum(len(block.text) for block in found) <= _CARDS_TEXT
     if has_cards:
         return Cards(found, markdown)
-    return Findable(PagedText(found))
+    return Findable(TextView(_pages_of(found), empty="The result is empty."))
 
 
 def is_markdown(block: Block, wanted: bool | None) -> bool:
@@ -84,68 +84,16 @@ def is_markdown(block: Block, wanted: bool | None) -> bool:
     return looks_so or block.mime == blocks.MARKDOWN
 
 
-def _pages_of(found: Sequence[Block]) -> Iterator[tuple[str, memoryview]]:
-    """Pages of the text of some blocks: a text, and a piece of a large one that follows it."""
-    before = ""
+def _pages_of(found: Sequence[Block]) -> list[list[str | memoryview]]:
+    """The texts of some blocks with their headlines in pages, each of which ends after a piece of a large text."""
+    pages: list[list[str | memoryview]] = [[]]
     for place, block in enumerate(found):
         head = blocks.headline(block)
-        before += "\n\n" * bool(place) + (f"{glyphs().mark} {head}\n" if head else "")
-        if isinstance(block.text, str):
-            before += block.text
-        else:
-            for piece in cut(block.text[1:-1], _PAGE):
-                yield before, piece
-                before = ""
-    if before:
-        yield before, memoryview(b"")
-
-
-class PagedText(TextView):
-    """The text of some blocks; a large text in pages, which turn where the keys leave a page."""
-
-    @dataclass
-    class Turned(Message):
-        """Another page is shown."""
-
-        page: int
-        pages: int
-
-    def __init__(self, found: Sequence[Block]) -> None:
-        self._pages, self._page = [*_pages_of(found)] or [("", memoryview(b""))], 0
-        super().__init__(self._shown, empty="The result is empty.")
-        self.place = " on this page" if len(self._pages) > 1 else ""
-
-    @property
-    def _shown(self) -> str:
-        before, piece = self._pages[self._page]
-        return before + text_of_piece(piece)
-
-    def on_mount(self) -> None:
-        self.post_message(self.Turned(self._page + 1, len(self._pages)))
-
-    def _turn(self, page: int) -> bool:
-        """Show another page, if there is one."""
-        if page == self._page or not 0 <= page < len(self._pages):
-            return False
-        self._page = page
-        self.show(self._shown)
-        self.on_mount()
-        return True
-
-    def move_to(self, index: int, *, center: bool = False) -> None:
-        if index > self.top >= self.row_count - self.size.height and self._turn(self._page + 1):
-            return
-        if index < 0 and not self.top and self._turn(self._page - 1):
-            index = self.row_count
-        super().move_to(index)
-
-    def action_first(self) -> None:
-        self._turn(0)
-        super().action_first()
-
-    def action_last(self) -> None:
-        self._turn(len(self._pages) - 1)
-        super().action_last()
+        pages[-1].append("\n\n" * bool(place) + (f"{glyphs().mark} {head}\n" if head else ""))
+        for piece in [block.text] if isinstance(block.text, str) else cut(block.text[1:-1], _PAGE):
+            pages[-1].append(piece)
+            pages += [[]] if isinstance(piece, memoryview) else []
+    return [page for page in pages if page] or [[]]
 
 
 class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
@@ -210,8 +158,9 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
 
     def action_copy(self) -> None:
         """Copy the selection, or the address or the text of the present block."""
+        text = "".join(text_pieces(self.block.text))
         chosen = self.screen.get_selected_text()
-        self.app.copy_to_clipboard(chosen or self.block.uri or self.block.content or blocks.headline(self.block))
+        self.app.copy_to_clipboard(chosen or self.block.uri or text or blocks.headline(self.block))
 
     def key_enter(self, event: events.Key) -> None:
         event.stop()
@@ -244,11 +193,11 @@ class Card(Vertical):
             yield ImageView(partial(blocks.decode, block), rows_most=_IMAGE_ROWS)
         text = block.text
         if block.kind == "app" and isinstance(block.raw, dict):
-            text = "\n".join((*reach_lines(reach_of(block.raw)), "", block.content))
+            text = "\n".join((*reach_lines(reach_of(block.raw)), "", str(text)))
         if self._as_markdown:
             yield MarkdownText(safe(text, blocks.MARKDOWN_MOST, lines=True))
         elif len(text) > _TEXT_MOST:
-            yield PagedText([Block("text", text)])
+            yield TextView(_pages_of([Block("text", text)]))
         elif text:
             yield Static(Content(safe(text, _TEXT_MOST, lines=True)))
 

@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 from rich.cells import cell_len
 from textual import events
 
-from mcp_studio.jsontext import SLICE, Json, loads
+from mcp_studio.jsontext import SLICE, Json, items_of, loads_or
 from mcp_studio.present.units import plural, size
 from mcp_studio.protocol.message import PART
 from mcp_studio.safetext import safe
@@ -130,27 +130,22 @@ def _children_of_large(text: memoryview, start: int) -> Children | None:
     return Children(starts, start + at - 1) if at == len(text) else None
 
 
-_TABLE = re.compile(rb"\[" + _SPACE + rb"\{")
+_TABLE = re.compile(rb"(?:\A|:)" + _SPACE + rb"(?=\[" + _SPACE + rb"\{)")
 ROWS_MOST = 10_000
 """The most rows of a table."""
-_HEAD = 1 << 17
+_HEAD = 1 << 16
 """Bytes of a large text in which a table must begin."""
 
 
-def first_objects(text: memoryview, most: int) -> list[dict[str, Json]] | None:
-    """The first objects of the first array of objects within two levels of a large JSON text; None if there is none."""
-    head, level = text[:_HEAD], [_blank_end(text, 0)]
-    for _ in range(3):
-        if (start := next((start for start in level if _TABLE.match(head, start)), None)) is not None:
-            part = text[start : start + PART]
-            starts, end = children_of(part, 0, 2 * most)
-            end = starts.pop() if end == len(part) else end
-            found = loads(b"[%b]" % bytes(part[1:end]).rstrip(b", \t\r\n"))
-            return found[:most] if all(isinstance(row, dict) for row in found) else None
-        objects = (start for start in level if bytes(head[start : start + 1]) == b"{")
-        children = (child for start in objects for child in children_of(head, start).starts)
-        level = [(_key_at(head, child) or (child, child))[1] for child in children]
-    return None
+def first_objects(text: memoryview) -> list[dict[str, Json]] | None:
+    """The first objects of the first array of objects in a large JSON text; None if none begins near its beginning."""
+    if (found := _TABLE.search(text[:_HEAD])) is None:
+        return None
+    part = text[found.end() : found.end() + PART]
+    starts, end = children_of(part, 0, 2 * ROWS_MOST)
+    end = starts.pop() if end == len(part) and starts else end
+    rows = items_of(loads_or(b"[%b]" % bytes(part[1:end]).rstrip(b", \t\r\n")))
+    return rows if rows and all(isinstance(row, dict) for row in rows) else None
 
 
 def _key_at(data: bytes | memoryview, at: int) -> tuple[int, int] | None:
@@ -404,7 +399,7 @@ class JsonView(SearchView, CursorView):
             marks: the problems of values, each with its sign, by JSON pointer; need not be safe.
         """
         self._json = JsonTree(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
-        self._marks = marks or {}
+        self._marks, self.is_large = marks or {}, len(self._json.data) > _LARGE
         self._fresh = True
         if self.row_width:
             self._begin()
@@ -531,10 +526,6 @@ class JsonView(SearchView, CursorView):
             self.app.copy_to_clipboard(self._json.pointer(self._json.owner(self.cursor)))
 
     # Search
-
-    @property
-    def is_large(self) -> bool:
-        return len(self._json.data) > _LARGE
 
     def search_origin(self) -> int:
         return self._json.starts[self.cursor] if self._json.rows else 0

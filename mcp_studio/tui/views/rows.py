@@ -30,6 +30,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widgets import Input, Static
 
+from mcp_studio.jsontext import text_of_piece
 from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import bindings
 
@@ -37,6 +38,9 @@ T = TypeVar("T")
 
 Piece = tuple[str, str | Style]
 """Safe text, and its look: a name in `_LOOKS` or of a component class ("" is plain), or a Rich style."""
+
+Pages = Sequence[Sequence[str | memoryview]]
+"""A text in pages, each in pieces; one that is a `memoryview` is a piece of a JSON string."""
 
 Line = Sequence[Piece]
 """Pieces from left to right."""
@@ -525,6 +529,8 @@ class SearchView(RowsView):
     """The text of the search; empty if there is no search."""
     place = ""
     """The part of the whole that is searched, in words."""
+    is_large = False
+    """Whether a search takes so long that it needs a thread."""
     _hits: Sequence[int] = ()
     _hit = 0
     _origin = 0
@@ -532,11 +538,6 @@ class SearchView(RowsView):
     def search(self, text: str, flags: int) -> Iterable[re.Match[Any]]:
         """The matches of a text, in order; `flags` are those of a regular expression."""
         raise NotImplementedError
-
-    @property
-    def is_large(self) -> bool:
-        """Whether a search takes so long that it needs a thread."""
-        return False
 
     def search_origin(self) -> int:
         """The place where a new search begins: the place that the person looks at."""
@@ -653,22 +654,54 @@ class TextView(SearchView):
 
     ALLOW_SELECT = True
 
-    def __init__(self, data: bytes | str = b"", *, empty: str = "") -> None:
+    @dataclass
+    class Turned(Message):
+        """Another page of a text in pages is shown."""
+
+        page: int
+        pages: int
+
+    def __init__(self, data: bytes | str | Pages = b"", *, empty: str = "") -> None:
         super().__init__(empty=empty)
         self.show(data)
 
-    def show(self, data: bytes | str) -> None:
-        """Show another text from its beginning, and end a search."""
+    def show(self, data: bytes | str | Pages) -> None:
+        """Show another text from its beginning, and end a search. Pages turn where the keys leave a page."""
+        text = data.decode("utf-8", "backslashreplace") if isinstance(data, bytes) else data
+        self._pages: Pages = [[text]] if isinstance(text, str) else text
+        self.place = " on this page" if len(self._pages) > 1 else ""
+        self._turn(0)
+
+    def _turn(self, page: int) -> bool:
+        """Show a page, if there is one."""
+        if not 0 <= page < len(self._pages):
+            return False
+        self._page, pieces = page, self._pages[page]
+        text = "".join(piece if isinstance(piece, str) else text_of_piece(piece) for piece in pieces)
         # Lone surrogates cannot be encoded, so an escape replaces each.
-        raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
-        self._source = raw.decode("utf-8", "backslashreplace")
+        self._source = text.encode("utf-8", "backslashreplace").decode()
         self._text = make_safe(self._source)
+        if len(self._pages) > 1:
+            self.post_message(self.Turned(page + 1, len(self._pages)))
         self._starts = array("Q")
         """The places where the rows begin at the present width."""
         if self.row_width:
             self._wrap()
             self.scroll_rows(0)
             self.find("")
+        return True
+
+    def move_to(self, index: int, *, center: bool = False) -> None:
+        if index > self.top >= self.row_count - self.size.height and self._turn(self._page + 1):
+            return
+        super().move_to(self.row_count if index < 0 and not self.top and self._turn(self._page - 1) else index)
+
+    def action_first(self) -> None:
+        self._turn(0)
+
+    def action_last(self) -> None:
+        self._turn(len(self._pages) - 1)
+        self.scroll_rows(self.row_count)
 
     # Rows
 
