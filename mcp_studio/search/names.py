@@ -150,10 +150,10 @@ class _Word:
         return _ELSEWHERE if plain in row.rest else 0
 
     def _grade_in_name(self, head: str, plain: str) -> int:
-        ends_part = any(_DIVIDER + plain + end in head for end in (_DIVIDER, _LETTERS))
+        ends_part = (part := _DIVIDER + plain) + _DIVIDER in head or part + _LETTERS in head
         if _NAME + plain in head:
             return WHOLE if _NAME + plain + _END in head else _BEGINS_BY_PART if ends_part else _BEGINS
-        if _DIVIDER + plain in head:
+        if part in head:
             return _PART if ends_part else _PART_BEGINS
         if self.initials and self.initials in head:
             return _INITIALS_BEGIN
@@ -224,7 +224,7 @@ class Matcher:
         share = sum(grades) / len(grades) / WHOLE
         if len(self._parts) > 1 and (whole := "".join(row.parts)).startswith(self._joined):
             share = 1.0 if whole == self._joined else max(share, _BEGINS_BY_PART / WHOLE)
-        in_name = max(grades) >= _INSIDE and all(grade >= _INSIDE or grade == _SERVER for grade in grades)
+        in_name = max(grades) >= _INSIDE and {_SHORT_INSIDE, _TITLED, _ELSEWHERE}.isdisjoint(grades)
         return 1 + share if in_name else share
 
     def ranked(self, rows: Sequence[Row], joined: Joined | None = None) -> Matches:

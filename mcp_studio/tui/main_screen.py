@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from textual import events, getters
+from textual import events, getters, on
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding, BindingType
 from textual.containers import Horizontal, Vertical
@@ -34,6 +34,7 @@ from mcp_studio.tui.panes.servers import ServersPane
 from mcp_studio.tui.panes.tasks import TaskList
 from mcp_studio.tui.panes.trace import TracePane
 from mcp_studio.tui.views.lines import KeyBar
+from mcp_studio.tui.views.rows import VirtualList
 
 if TYPE_CHECKING:
     from mcp_studio.vault.base import AskPassphrase
@@ -249,7 +250,8 @@ class MainScreen(Screen[None]):
 
     # What panes say to one another
 
-    def on_catalog_pane_highlighted(self) -> None:
+    @on(VirtualList.Highlighted, "#entries")
+    def catalog_highlighted(self) -> None:
         """Show the entry after the cursor is drawn: forms are slow, and the cursor may move on meanwhile."""
         self.call_after_refresh(self._preview)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from textual.geometry import Offset, Region
 from textual.widgets import Button, Input, Select
 
 from mcp_studio.call.call import Succeeded
+from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Settings
 from mcp_studio.tui.run import boxes
 from mcp_studio.tui.screens.dialog import Confirm
@@ -54,6 +56,25 @@ async def test_two_servers_stand_under_headings_and_the_cursor_previews() -> Non
         await stage.until(lambda: names(stage)[0] == "echo", "one server alone")
         await stage.press("2", "escape")
         await stage.until(lambda: names(stage)[0] == "raw", "all servers again")
+
+
+async def test_the_cursor_is_on_the_first_tool_of_the_first_server_until_it_is_moved() -> None:
+    async with on_stage(replace(raw("a"), enabled=False), raw("b")) as stage:
+
+        def at() -> Ref | None:
+            return entry.ref if (entry := stage.main.catalog.current) is not None else None
+
+        assert at() == Ref("tool", "b", "echo")
+        stage.studio.manager.start("a")
+        await stage.until(lambda: at() == Ref("tool", "a", "echo"), "the first tool of the server above")
+        await stage.press("2", "slash")
+        await stage.type("qqqq")
+        await stage.press("escape")
+        assert at() == Ref("tool", "a", "echo")
+        await stage.press("slash")
+        await stage.type("add")
+        await stage.press("escape")
+        assert at() == Ref("tool", "a", "add")
 
 
 async def test_keys_that_come_faster_than_the_screen_is_drawn_go_where_they_are_meant() -> None:
@@ -193,7 +214,7 @@ async def test_jump_badges_lead_there() -> None:
 async def test_esc_ends_a_filter_that_was_left_for_another_pane() -> None:
     async with on_stage(raw(), raw("other")) as stage:
         for pane in (stage.main.servers, stage.main.catalog):
-            await stage.press(str(pane.number), "slash", "tab")
+            await stage.press(str(pane.number), "home", "slash", "tab")
             await stage.until(lambda pane=pane: stage.main.focused_pane is not pane, "another pane")
             await stage.shows("filter: ")
             await stage.press(str(pane.number), "escape")

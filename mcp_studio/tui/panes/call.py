@@ -314,7 +314,6 @@ class CallPane(Pane, scope="call"):
             self.button.label, self.button.variant = label, "error" if risky else "primary"
             self.button.refresh(layout=True)
         self.tabs_line.show({tab: _TABS[tab] for tab in _TABS if tab != "json" or not isinstance(view, ResourceView)})
-        self._arrange(False)
 
     def tell_result(self, *, elsewhere: bool = False, started: bool = False) -> None:
         """Let the result pane show the newest call, for which the form leaves more room."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -27,7 +27,7 @@ from mcp_studio.session.groups import MARK
 from mcp_studio.tui.call_draft import draft_of
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.tasks import TaskList
-from mcp_studio.tui.views.lines import TabLine
+from mcp_studio.tui.views.lines import FilterInput, TabLine
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, cut_inside, glyphs, mark_matches, spread, width_of
 
 TASKS = "tasks"
@@ -56,7 +56,6 @@ class Heading(NamedTuple):
     """The name of the server, or the group's name with its mark."""
     entries: int
     folded: bool
-    is_group: bool = False
 
 
 class Item(NamedTuple):
@@ -77,6 +76,16 @@ def row_key(row: Row) -> Hashable:
     if isinstance(row, Heading):
         return row.server
     return (row.group, row.entry.ref.name) if row.group else (row.entry.ref, row.twin)
+
+
+def _start_of(rows: Sequence[Row]) -> int:
+    """The first entry that no heading hides."""
+    return next((at for at, row in enumerate(rows) if isinstance(row, Item)), 0)
+
+
+def _group_of(row: Row) -> str:
+    """The server or `@group` whose heading is above the row."""
+    return row.server if isinstance(row, Heading) else f"{MARK}{row.group}" if row.group else row.entry.ref.server
 
 
 class NameFilter:
@@ -132,9 +141,6 @@ class CatalogPane(Pane, scope="catalog"):
     entries = getters.query_one("#entries", VirtualList)
     legend = getters.query_one("#legend", Static)
 
-    class Highlighted(Message):
-        """The cursor moved to another row, or the list has no rows any more."""
-
     @dataclass
     class Opened(Message):
         """The person wants to work with an entry."""
@@ -146,7 +152,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def __init__(self) -> None:
         super().__init__()
-        self.filter = Input(placeholder="filter: words of a name or description", id="filter", compact=True)
+        self.filter = FilterInput(placeholder="filter: words of a name or description", id="filter", compact=True)
         self.filter.display = False
         self.tasks = TaskList()
         """Mounted when its tab is first shown."""
@@ -200,14 +206,14 @@ class CatalogPane(Pane, scope="catalog"):
 
     # Showing
 
-    def refresh_lists(self) -> None:
+    def refresh_lists(self, keep: bool | None = None) -> None:
         """Show the present offers of the servers."""
         for kind in KINDS:
             entries = self._all(kind)
             count = sum(entry.change is None or entry.change.kind != "gone" for entry in entries)
             changed = glyphs().changed if any(entry.change for entry in entries) else ""
             self._counts[kind] = f"{count:,}{changed}" if entries else ""
-        self._fill()
+        self._fill(keep)
         self._label_tabs()
 
     def refresh_tasks(self) -> None:
@@ -220,8 +226,7 @@ class CatalogPane(Pane, scope="catalog"):
         """Show only one server, or all servers again."""
         if server != self.server:
             self.server = server
-            self._fill(keep=False)
-            self.refresh_lists()
+            self.refresh_lists(keep=False)
 
     def show_entry(self, ref: Ref) -> None:
         """Put the cursor on an entry, even if a filter, scope or fold hides it."""
@@ -230,8 +235,7 @@ class CatalogPane(Pane, scope="catalog"):
         self.server = ref.server if self.server == ref.server else ""
         self.end_filter()
         self._fill()
-        if not self.entries.go_to((ref, 0)):
-            self.entries.go_to((ref, 1))
+        any(self.entries.go_to((ref, twin)) for twin in (0, 1))
 
     def show_figures(self) -> None:
         """Show the present numbers and durations of the tools' calls."""
@@ -251,8 +255,7 @@ class CatalogPane(Pane, scope="catalog"):
                 break
         tabs.show(labels)
 
-    def on_resize(self) -> None:
-        self._label_tabs()
+    on_resize = _label_tabs
 
     def _show_legend(self) -> None:
         self.show_text("legend", Content.from_markup(_LEGENDS[self.kind]))
@@ -261,17 +264,24 @@ class CatalogPane(Pane, scope="catalog"):
     def _all(self, kind: EntryKind) -> tuple[Entry, ...]:
         known = self.app.studio.manager.names()
         shown = [self.server] if self.server in known else known
-        listings = [self.app.studio.catalog.listing(name, kind) for name in shown]
-        return tuple(entry for listing in listings for entry in (*listing.entries, *listing.gone))
+        listings = (self.app.studio.catalog.listing(name, kind) for name in shown)
+        return tuple(chain.from_iterable((*listing.entries, *listing.gone) for listing in listings))
 
-    def _fill(self, keep: bool = True) -> None:
+    def _fill(self, keep: bool | None = None) -> None:
+        """Show the rows; the cursor stays on its row if `keep` says so.
+
+        By default it leaves its row only if that was the first, and another server now comes before it.
+        """
         text, known = self.filter.value.strip(), self._filter(self.kind)
         rows = known.found(text) if text else self._grouped(known.items)
         if text and not rows and not self._elsewhere(text):
             rows = known.found(text, near=True)
         self._several = bool(text) and len({row.entry.ref.server for row in rows if isinstance(row, Item)}) > 1
         self.entries.empty = "" if rows else self._empty(text)
-        self.entries.show(rows, keep=keep)
+        start, row = _start_of(rows), self.entries.row
+        if keep is None and row and rows and self.entries.cursor == _start_of(self.entries.rows):
+            keep = _group_of(row) == _group_of(rows[start])
+        self.entries.show(rows, keep=keep is not False, start=start)
         self.show_title(f"Catalog of {self.server}" if self.server else "Catalog")
         self._note(f"{len(rows):,} of {len(known.entries):,}" if text else "", known.entries)
 
@@ -288,13 +298,13 @@ class CatalogPane(Pane, scope="catalog"):
     def _routed(self, items: Sequence[Item]) -> Iterator[Row]:
         """The tools of groups with several members, each tool once."""
         found: dict[str, list[Item]] = {}
-        for item in items:
-            if group := self.app.studio.groups.of(item.entry.ref.server):
-                found.setdefault(group, []).append(item._replace(group=group, twin=0))
+        for server, own in groupby(items, lambda item: item.entry.ref.server):
+            if group := self.app.studio.groups.of(server):
+                found.setdefault(group, []).extend(item._replace(group=group, twin=0) for item in own)
         for group, own in found.items():
             tools, name = {item.entry.ref.name: item for item in reversed(own)}, f"{MARK}{group}"
             if len({item.entry.ref.server for item in own}) > 1:
-                yield Heading(name, len(tools), name in self._folded, is_group=True)
+                yield Heading(name, len(tools), name in self._folded)
                 yield from () if name in self._folded else reversed(tools.values())
 
     def _filter(self, kind: EntryKind) -> NameFilter:
@@ -395,10 +405,6 @@ class CatalogPane(Pane, scope="catalog"):
         if had_focus and not self.tabs_line.has_focus:
             self.screen.set_focus(self.entry_point())
 
-    @on(VirtualList.Highlighted, "#entries")
-    def preview(self) -> None:
-        self.post_message(self.Highlighted())
-
     @on(Input.Changed, "#filter")
     def filter_changed(self) -> None:
         """The best match has the cursor; without a filter the row that had it."""
@@ -430,13 +436,10 @@ class CatalogPane(Pane, scope="catalog"):
 
     def action_toggle_item(self) -> None:
         """Fold or unfold the server of the row."""
-        row = self.entries.row
-        server = row.server if isinstance(row, Heading) else row.entry.ref.server if row else ""
-        server = f"{MARK}{row.group}" if isinstance(row, Item) and row.group else server
-        if server and not self.filter.value:
-            self._folded ^= {server}
+        if (row := self.entries.row) is not None and not self.filter.value:
+            self._folded ^= {_group_of(row)}
             self._fill()
-            self.entries.go_to(server)
+            self.entries.go_to(_group_of(row))
 
     def step_back(self) -> bool:
         """End the filter, or else show all servers again; False if there is nothing to go back from."""

@@ -55,9 +55,11 @@ class Pane(Vertical):
             self.border_subtitle = content
 
     def show_text(self, id: str, text: Content) -> None:
-        """Show a text in a widget that shows another one; setting the same text would lay out the screen again."""
+        """Show a text in a widget; the screen is laid out again only if the text takes another place."""
         if (widget := self.query_one(f"#{id}", Static)).content != text:
-            widget.update(text)
+            widget.update(text, layout=False)
+            box, (width, height) = self.size, widget.content_size
+            widget.refresh(layout=widget.styles.is_auto_width or widget.get_content_height(box, box, width) != height)
 
     def put(self, place: Widget, views: Sequence[Widget], removed: str = "*") -> None:
         """Put other views into the pane's place for them; if the pane has the focus, they get it."""

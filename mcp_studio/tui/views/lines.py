@@ -10,10 +10,12 @@ from rich.cells import cell_len
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.content import Content
 from textual.events import MouseMove
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import Reactive, reactive
 from textual.style import Style
 from textual.widget import Widget
+from textual.widgets import Input
 
 
 class PartLine(Widget):
@@ -122,3 +124,9 @@ class TabLine(PartLine, can_focus=True):
     def action_next_tab(self, step: int = 1) -> None:
         names = [*self.labels]
         self.active = names[(names.index(self.active) + step) % len(names)]
+
+
+class FilterInput(Input):
+    """A line for a filter: typing does not lay out the whole screen, as each letter does in Textual's."""
+
+    virtual_size = Reactive(Size(0, 0))

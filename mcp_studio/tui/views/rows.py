@@ -123,9 +123,8 @@ def mark_pieces(pieces: Iterable[Piece], words: Sequence[str], found: str | Styl
 
 def make_safe(text: str) -> str:
     """A safe text with its line ends; of a very long text, only the beginning and the number of characters left out."""
-    if text.isascii() and text.replace("\n", "").isprintable():
-        return text  # already safe; `safe` would take ten times as long
-    return safe(text, _MOST, lines=True)
+    plain = text.isascii() and text.replace("\n", "").isprintable()  # already safe: `safe` takes ten times as long
+    return text if plain else safe(text, _MOST, lines=True)
 
 
 def break_rows(text: str, width: int) -> array[int]:
@@ -469,14 +468,15 @@ class VirtualList(CursorView, Generic[T]):
     def row_count(self) -> int:
         return len(self.rows)
 
-    def show(self, rows: Sequence[T], *, keep: bool = True) -> None:
+    def show(self, rows: Sequence[T], *, keep: bool = True, start: int = 0) -> None:
         """Show other rows. The cursor stays on the row with the same key, or at its row number if that row is gone.
 
-        Without `keep`, the cursor goes to the first row, as after typing a filter.
+        Without `keep`, or if there were no rows, the cursor goes to the row `start`, as after typing a filter.
         """
         before = self._present_key
         same = (index for index, row in enumerate(rows) if self._key_of(row) == before)
-        cursor = max(0, min(next(same, self.cursor), len(rows) - 1)) if keep else 0
+        cursor = next(same, self.cursor) if keep and self.rows else start
+        cursor = max(0, min(cursor, len(rows) - 1))
         self.rows = rows
         # Scroll by as much as the row moved, so that the row stays at its place on the screen.
         self.rows_changed(self.top + cursor - self.cursor if keep else 0, cursor=cursor)
@@ -506,6 +506,7 @@ class VirtualList(CursorView, Generic[T]):
 
 
 # Text that can be searched
+
 
 MOST_HITS = 100_000
 
