@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from mcp_studio.config.model import Problem
-from mcp_studio.errors import LimitExceeded
+from mcp_studio.errors import LimitExceeded, nearest
 from mcp_studio.jsontext import Json, loads
 
 LARGEST = 8 * 1024 * 1024
@@ -143,15 +143,6 @@ def loads_lenient(text: str, *, exact: bool = False) -> Json:
 def without_comments(text: str) -> str:
     """JSON with spaces in place of comments and of commas before a closing bracket."""
     return re.sub(_JSONC_PARTS, lambda part: part[1] or re.sub(r"[^\n]", " ", part[0]), text)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A sentence that names the most similar known word, or an empty string."""
-    from difflib import get_close_matches
-
-    folded = {name.lower(): name for name in known}
-    found = get_close_matches(word.lower(), folded, 1)
-    return f"Did you mean `{folded[found[0]]}`?" if found else ""
 
 
 W = TypeVar("W", bound=str)
@@ -311,7 +302,9 @@ class Table:
         """Add a problem for every key that was never taken, with the most similar valid key."""
         for key in self._values:
             if key not in self._taken:
-                self.problem(key, "is not a known key.", nearest(key, self._taken))
+                known = sorted(self._taken)
+                there = f"There are {', '.join(known[:30])}{' …' if len(known) > 30 else ''}." if known else ""
+                self.problem(key, "is not a known key.", nearest(key, known) or there)
 
     def _at(self, key: str) -> str:
         return ".".join(part for part in (self.where, key) if part)
