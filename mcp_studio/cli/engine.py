@@ -219,7 +219,7 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
 
 
 async def ending_of(call: Call, manager: ConnectionManager) -> Mortem | None:
-    """Return how the connection ended on which a call was lost, once that is known; None if the connection lives on."""
+    """Wait for the report on the connection that lost this call; None if the connection lives on."""
     supervisor, begun = manager.supervisor(call.ref.server), time.time() - (time.monotonic() - call.started)
 
     def ended_it(one: Mortem) -> bool:
@@ -272,8 +272,9 @@ def end(outcome: CallOutcome, out: Output, show: Callable[[Json], str] = blocks.
 def _failed(outcome: CallOutcome, out: Output) -> int:
     """Print why a call failed. If it was lost with its server, print how that ended."""
     error, manager = outcomes.failure(outcome), out.studio.manager
-    if isinstance(outcome, Lost) and outcome.members:
-        error.hint = f"{' or '.join(outcome.members)} could take it: --failover lets them, though it may run twice."
+    if isinstance(outcome, Lost) and outcome.alternatives:
+        who = " or ".join(outcome.alternatives)
+        error.hint = f"{who} could take it: --failover lets them, though it may run twice."
     elif isinstance(outcome, TimedOut):
         error.hint = "--timeout SECONDS waits longer."
     elif out.server in manager.names():

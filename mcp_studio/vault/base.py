@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, ParamSpec, Protocol, TypeVar
 
-from mcp_studio.config.model import Keeping
+from mcp_studio.config.model import VaultKind
 from mcp_studio.errors import VaultRefused
 from mcp_studio.paths import try_lock
 
@@ -47,7 +47,7 @@ class Vault(Protocol):
     call may raise `VaultRefused`.
     """
 
-    kind: Keeping
+    kind: VaultKind
     place: str
     """The name of the place, for people: `the Secret Service keyring`."""
 
@@ -67,7 +67,7 @@ class Vault(Protocol):
 class MemoryVault:
     """A vault that lasts as long as the process."""
 
-    kind: Keeping = "memory"
+    kind: VaultKind = "memory"
     place = "memory, until the studio ends"
 
     def __init__(self) -> None:

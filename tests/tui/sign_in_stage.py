@@ -11,7 +11,7 @@ import pytest
 
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep
 from mcp_studio.auth.signin import TITLES, SignIn
-from mcp_studio.config.model import Keeping, ServerConfig, Tls
+from mcp_studio.config.model import ServerConfig, Tls, VaultKind
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.session.sign_in import SignInManager as Begun
@@ -116,14 +116,14 @@ class FakeAccounts:
     """Accounts of which the test says everything."""
 
     def __init__(self) -> None:
-        self.keeping: Keeping = "keyring"
+        self.keeping: VaultKind = "keyring"
         self.refusal: StudioError | None = None
         self.passphrase: Any = None
         self.known: Account | None = None
         self.told: list[Any] = []
         self.problem: StudioError | None = None
 
-    def keep_in(self, keeping: Keeping) -> None:
+    def keep_in(self, keeping: VaultKind) -> None:
         self.keeping, self.refusal = keeping, None
 
     async def unlock(self) -> None:

@@ -17,7 +17,7 @@ from mcp_studio.config import clients, importers, save
 from mcp_studio.config.expand import effective, uses
 from mcp_studio.config.exporters import export
 from mcp_studio.config.load import TrustStore, load, read_text, written
-from mcp_studio.config.model import Config, Keeping, Problem, ServerConfig, Settings, Source, Untrusted
+from mcp_studio.config.model import Config, Problem, ServerConfig, Settings, Source, Untrusted, VaultKind
 from mcp_studio.config.secrets import map_texts, offers
 from mcp_studio.config.servers import changed, to_table, wrong_address
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError, VaultRefused, nearest
@@ -312,7 +312,7 @@ def _without_secrets(servers: Sequence[ServerConfig], out: Output) -> Sequence[S
     return moved
 
 
-def _refuse_memory(keeping: Keeping) -> None:
+def _refuse_memory(keeping: VaultKind) -> None:
     if keeping == "memory":
         hint = '[secrets] store = "keyring" or "file" in config.toml keeps them.'
         raise UsageError("Secrets are stored in memory only: they would be gone when this command ends.", hint=hint)
