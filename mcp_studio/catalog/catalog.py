@@ -246,7 +246,7 @@ class Catalog:
         return tuple(self._named.get((ref.server, ref.kind), {}).get(ref.name, ()))
 
     def missing(self, ref: Ref) -> UsageError:
-        """The error for a name that the server does not list, with the most similar names."""
+        """The error for a name that the server does not list, with the most similar names or the first ones."""
         names = [entry.ref.name for entry in self.listing(ref.server, ref.kind).entries]
         other, dot, name = ref.name.partition(".")
         if dot and name in names:

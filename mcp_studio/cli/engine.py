@@ -34,7 +34,7 @@ _BETWEEN = 1 / 9
 """Seconds between two progress lines. Nine, plus the last one, make at most ten in any second."""
 
 _TOGETHER = 10.0
-"""Most seconds between the end of a call and the end of its connection for the two to belong together."""
+"""A call was lost with its connection if both ended within so many seconds."""
 _ENDING = 4.0
 """Seconds to wait until it is known how a connection ended."""
 ORIGIN = "command line"

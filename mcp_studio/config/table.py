@@ -72,7 +72,7 @@ def read_file(file: Path, problems: list[Problem], *, required: bool = False) ->
 
 
 def parse(content: bytes, problems: list[Problem], file: Path | None = None) -> Document | None:
-    """Read a document; the name of its file, or its beginning where there is no name, tells the language."""
+    """Read a document in the language that its file's name tells, or its beginning where there is no name."""
     suffix = file.suffix if file else ""
     language = "YAML" if suffix in (".yaml", ".yml") else "TOML" if suffix == ".toml" else "JSON"
     try:
@@ -299,7 +299,7 @@ class Table:
         return found if len(self.problems) == before else None
 
     def refuse_rest(self) -> None:
-        """Add a problem for every key that was never taken, with the most similar valid key."""
+        """Add a problem for every key that was never taken, with the most similar valid key or all of them."""
         for key in self._values:
             if key not in self._taken:
                 known = sorted(self._taken)
@@ -320,7 +320,7 @@ class Table:
 
 @cache
 def words_of(kind: type[Any]) -> dict[str, tuple[str, ...]]:
-    """The allowed words of each field of a record whose type is a Literal or is annotated with words."""
+    """The words that each field of a record allows, from its Literal type or its annotation."""
 
     def words(part: Any) -> tuple[str, ...]:
         return part if isinstance(part, tuple) else get_args(part) if get_origin(part) is Literal else ()
@@ -340,7 +340,7 @@ def _not_json(value: object) -> bool:
 
 
 def place_of(value: object, where: str, wrong: Callable[[object], bool]) -> str:
-    """The dotted key of the first key or leaf inside a value that is wrong; empty where none is."""
+    """The dotted key of the first wrong key or leaf inside a value; empty where nothing is wrong."""
     if isinstance(value, Mapping):
         inside = [(f"{where}.{key}", key, item) for key, item in cast("Mapping[str, object]", value).items()]
     elif isinstance(value, list):
