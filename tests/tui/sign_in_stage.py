@@ -35,7 +35,7 @@ def account(**more: Any) -> Account:
     values: dict[str, Any] = {
         "server": "github", "resource": "https://api.example.com/mcp", "account": "", "issuer": "https://auth.example",
         "scopes": ("read", "write"), "obtained": time.time() - 5, "expires": time.time() + 3600, "refreshable": True,
-        "kept": "the Secret Service keyring", "client_id": "c1", "client_how": "registered", "token_type": "Bearer",
+        "place": "the Secret Service keyring", "client_id": "c1", "client_how": "registered", "token_type": "Bearer",
         "revocable": True, "claims": claims, "id_claims": {},
     }  # fmt: skip
     return Account(**(values | more))
