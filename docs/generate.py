@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -41,6 +41,8 @@ CARD = (
     ("While typing", "submit field_menu editor save_call"),
 )
 """The keys to know first, with those of the panes."""
+COMMON = 3
+"""Options that so many verbs have are described once."""
 BEGIN_VERBS, END_VERBS = "<!-- verbs: written by generate.py -->\n", "<!-- end of verbs -->"
 
 
@@ -140,22 +142,32 @@ The pages are below `https://modelcontextprotocol.io/specification/2025-11-25/`,
 def cli() -> str:
     """The text of cli.md with the verbs and options of today."""
     parts: list[str] = []
+    rows = [_option(option) for verb in VERBS.values() for option in verb.options]
+    common = {row: None for row in rows if rows.count(row) >= COMMON}
     for name, verb in VERBS.items():
         usage = "\n".join(f"mcp-studio {line}" for line in verb.usage.split("\n"))
+        own = [option for option in verb.options if _option(option) not in common]
+        also = ", ".join(f"`{option.name}`" for option in verb.options if option not in own)
+        text = f"### {name or 'The studio'}\n\n```\n{usage}\n```\n\n{verb.about or verb.summary}\n"
         parts.append(
-            f"### {name or 'The studio'}\n\n```\n{usage}\n```\n\n{verb.about or verb.summary}\n{_options(verb.options)}"
+            text
+            + _table(map(_option, own))
+            + (f"\n[Of several verbs](#options-of-several-verbs): {also}\n" if also else "")
         )
-    parts.append(f"### Options about servers\n{_options(CONNECTION.options)}")
+    parts.append(f"### Options of several verbs\n{_table(common)}")
+    parts.append(f"### Options about servers\n{_table(map(_option, CONNECTION.options))}")
     return _between("cli.md", BEGIN_VERBS, "\n".join(parts), END_VERBS)
 
 
-def _options(options: Sequence[Option]) -> str:
-    rows = ["", "| option | |", "|--------|---|"]
-    for option in options:
-        names = " ".join(f"`{part}`" for part in (option.name, option.short, option.value.replace("|", "\\|")) if part)
-        choices = "" if not option.choices else f": {', '.join(option.choices)}"
-        rows.append(f"| {names} | {option.help.replace('|', chr(92) + '|')}{choices} |")
-    return "\n".join([*rows, ""]) if options else ""
+def _table(rows: Iterable[str]) -> str:
+    found = [*rows]
+    return "\n".join(["", "| option | |", "|--------|---|", *found, ""]) if found else ""
+
+
+def _option(option: Option) -> str:
+    names = " ".join(f"`{part}`" for part in (option.name, option.short, option.value.replace("|", "\\|")) if part)
+    choices = "" if not option.choices else f": {', '.join(option.choices)}"
+    return f"| {names} | {option.help.replace('|', chr(92) + '|')}{choices} |"
 
 
 def _between(page: str, begin: str, middle: str, end: str) -> str:

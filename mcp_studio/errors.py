@@ -14,6 +14,7 @@ StudioError                 message, hint, exit code
 └── ProtocolError           the server broke the protocol                           exit 1
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 
@@ -62,6 +63,16 @@ def renamed(error: StudioError, kind: type[StudioError], hint: str = "") -> Stud
     copy = kind(error.message, hint=hint or error.hint)
     copy.http, copy.retry_after = error.http, error.retry_after
     return copy
+
+
+def nearest(word: str, known: Iterable[str], most: int = 1) -> str:
+    """`Did you mean …?` with the most similar known words, whatever their case; empty where none is similar."""
+    from difflib import get_close_matches
+
+    folded = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), folded, most)
+    near += [name for name in folded if word and word.lower() in name and name not in near][: most - len(near)]
+    return f"Did you mean {' or '.join(f'`{folded[name]}`' for name in near)}?" if near else ""
 
 
 class UsageError(StudioError):

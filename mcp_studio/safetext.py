@@ -108,19 +108,15 @@ def _visible(text: str) -> str:
 
 def _mark(found: re.Match[str]) -> str:
     code = ord(found[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "␡"
+    if code < 0x20 or code == 0x7F:
+        return chr(0x2400 + code) if code < 0x20 else "␡"
     return f"\\x{code:02x}" if code < 0xA0 else f"⟦U+{code:04X}⟧"
 
 
 def _spell(value: object, limit: int) -> str:
     """The text of a value that is not a string, in plain words or JSON, hardly longer than `limit`."""
-    if value is None:
-        return ""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
+    if value is None or isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace") if value else ""
     if not isinstance(value, (dict, list, bool, int, float)):
         return str(value)
     pieces = json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value)

@@ -58,9 +58,7 @@ class Studio:
         self, config: Config, paths: Paths, can_ask: bool, origin: str, breakpoints: bool, browser: Browser | None
     ) -> None:  # fmt: skip
         settings = config.settings
-        self.config = config
-        self.paths = paths
-        self.limits = settings.limits
+        self.config, self.paths, self.limits = config, paths, settings.limits
         self._background = Tasks(lambda *_: None)
         self.spawn = self._background.spawn
         """Starts a task that belongs to the studio; on closing, the studio waits a moment before it cancels tasks."""
@@ -86,8 +84,7 @@ class Studio:
         self.signing.attach(self.manager)
         self.events = self.manager.events
         """Typed events of `session.events` that tell what happens to servers, in their order."""
-        self.subscriptions = self.manager.subscriptions
-        self.logs = self.manager.logs
+        self.subscriptions, self.logs = self.manager.subscriptions, self.manager.logs
         self.tasks = TaskManager(self.manager, settings.limits, self.spawn)
         self.audit = Audit(paths.state / "audit.jsonl", self.redactor, origin)
         self.approvals = Approvals(paths.state / "approvals", self.inbox, self.redactor, self.spawn)

@@ -86,7 +86,7 @@ def test_a_name_that_two_skills_share_has_to_be_an_address() -> None:
     async def body(studio: Studio) -> None:
         with pytest.raises(UsageError, match="2 skills 'refund': skill://acme/billing"):
             await studio.skill("s", "refund")
-        with pytest.raises(UsageError, match="Did you mean brew"):
+        with pytest.raises(UsageError, match="Did you mean `brew"):
             await studio.skill("s", "brw")
         with pytest.raises(UsageError, match="has no skill at"):
             await studio.skill("s", "skill://nowhere/SKILL.md")

@@ -146,7 +146,7 @@ async def test_a_destructive_tool_asks_first_and_no_means_no() -> None:
         handle = studio.call_tool(Ref("tool", "s", "fail"), {})
         await wait_until(lambda: studio.inbox.pending)
         question = studio.inbox.pending[0]
-        assert question.kind == "approval" and "destructive" in question.reasons and handle.asking
+        assert question.kind == "approval" and "it is marked destructive" in question.reasons and handle.asking
         question.answer("decline")
         assert isinstance(await handle.wait(), Denied)
         handle = studio.call_tool(Ref("tool", "s", "fail"), {})

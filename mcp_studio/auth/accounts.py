@@ -15,7 +15,7 @@ from mcp_studio.auth.fetch import Fetcher
 from mcp_studio.auth.model import Account, AuthFailed, Grant
 from mcp_studio.auth.signin import SignIn
 from mcp_studio.auth.store import TRUSTED_FILE, GrantStore, Trusted
-from mcp_studio.config.model import Auth, Keeping, ServerConfig, Settings
+from mcp_studio.config.model import Auth, ServerConfig, Settings, VaultKind
 from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
@@ -43,7 +43,7 @@ class Accounts:
         paths: Paths,
         limits: Limits,
         redactor: Redactor,
-        open_vault: Callable[[Keeping, Path], Vault] = open_vault,
+        open_vault: Callable[[VaultKind, Path], Vault] = open_vault,
         browser: Browser | None = None,
     ) -> None:
         self.document = settings.client_metadata_url
@@ -55,7 +55,7 @@ class Accounts:
         self.browser = browser or nowhere
         self._state = paths.state
         self._open_vault = open_vault
-        self.keeping: Keeping = settings.secrets
+        self.keeping: VaultKind = settings.secrets
         """Where the tokens are stored."""
         self._store = self._store_in(settings.secrets)
         self.trusted = Trusted(self._state / TRUSTED_FILE)
@@ -63,13 +63,13 @@ class Accounts:
         """Whether a grant that cannot be stored is used until this process ends. If not, the sign-in fails."""
         self._holders: dict[tuple[str, str, Auth | None], Holder] = {}
 
-    def _store_in(self, keeping: Keeping) -> GrantStore:
+    def _store_in(self, keeping: VaultKind) -> GrantStore:
         memory = keeping == "memory"
         return GrantStore(
             lambda: self._open_vault(keeping, self._state), self._state, self.redactor.learn, memory=memory
         )
 
-    def keep_in(self, keeping: Keeping) -> None:
+    def keep_in(self, keeping: VaultKind) -> None:
         """Store sign-ins in another place until this process ends; those stored elsewhere stay there."""
         if keeping != self.keeping:
             before, self.keeping, self._store = self._store, keeping, self._store_in(keeping)

@@ -119,7 +119,7 @@ class Account:
     obtained: float
     expires: float
     refreshable: bool
-    kept: str
+    place: str
     """The place where the grant is stored, for people: `the Secret Service keyring`."""
     client_id: str
     client_how: str
@@ -130,8 +130,8 @@ class Account:
     id_claims: dict[str, Json] = field(default_factory=dict[str, Json])
 
     @staticmethod
-    def of(grant: Grant, server: str, kept: str) -> Account:
-        """What may be shown of a grant; `kept` names the place where it is stored."""
+    def of(grant: Grant, server: str, place: str) -> Account:
+        """What may be shown of a grant; `place` says where it is stored."""
         return Account(
             server=server,
             resource=grant.resource,
@@ -141,7 +141,7 @@ class Account:
             obtained=grant.obtained,
             expires=grant.expires,
             refreshable=bool(grant.refresh_token),
-            kept=kept,
+            place=place,
             client_id=grant.client.client_id,
             client_how=grant.client.how,
             token_type=grant.token_type,

@@ -125,8 +125,8 @@ class Lost(CallOutcome):
     error: StudioError = StudioError("")
     sent: bool = False
     """Whether the request was sent, so that the server may have done the work."""
-    members: tuple[str, ...] = ()
-    """The servers of the group that could take the call, where that might do the work twice."""
+    alternatives: tuple[str, ...] = ()
+    """Group members to retry on; a retry may do the work twice."""
 
 
 OUTCOMES: dict[type[CallOutcome], str] = {

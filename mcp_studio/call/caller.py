@@ -170,7 +170,7 @@ class Caller:
             params["context"] = {"arguments": dict(known)}
         event = (await connection.request("completion/complete", params)).event
         if not isinstance(event, Answered):
-            raise ProtocolError(f"The server refused completion/complete: {event.said}.")
+            raise ProtocolError(f"The server refused completion/complete: {event.text}.")
         return completion_of(event.result)
 
     def _begin(self, call: Call, work: Coroutine[Any, Any, None]) -> Call:
@@ -228,7 +228,7 @@ class Caller:
                 break
             waiting = self._others(call)
             if not waiting or (outcome.sent and not call.moves):
-                outcome = replace(outcome, members=tuple(one.server for one in waiting))
+                outcome = replace(outcome, alternatives=tuple(one.server for one in waiting))
                 break
             call.move(waiting[0].server, outcome.error.message)
             self.manager.supervisor(ref.server).tap.note(f"the call of {ref.name} goes on to {call.ref.server}")

@@ -186,7 +186,7 @@ class Policy:
         if profile.approval:
             return "ask", "the server wants approval for it", ("the server wants approval for it",)
         if origin == "person":
-            quiet, rule = tool is None or not tool.destructive, "destructive tools are asked about"
+            quiet, rule = tool is None or not tool.destructive, "it is marked destructive"
         else:
             quiet = trusted and tool is not None and tool.read_only
             rule = "programs need approval, except for read-only tools of trusted servers"
@@ -275,9 +275,9 @@ def _values(rule: PolicyRule, names: tuple[str, ...]) -> list[_Value]:
 def _reasons(tool: ToolView | None, trusted: bool) -> tuple[str, ...]:
     if tool is None:
         return ("the server does not list this tool",)
-    effect = "destructive" if tool.destructive else "read-only" if tool.read_only else "writes"
+    effect = "it is marked destructive" if tool.destructive else "read-only" if tool.read_only else "writes"
     again, world = "" if tool.idempotent else "not ", "open" if tool.open_world else "closed"
-    return (effect, f"{again}idempotent", f"{world} world", *([] if trusted else ["untrusted server"]))
+    return (effect, *([] if trusted else ["its server is not trusted"]), f"{again}idempotent", f"{world} world")
 
 
 Ask = Callable[[InputRequest], Awaitable[Answer]]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mcp_studio.config.table import nearest
-from mcp_studio.errors import LimitExceeded, UsageError
+from mcp_studio.errors import LimitExceeded, UsageError, nearest
 from mcp_studio.jsontext import Json, depth, dumps
 from mcp_studio.limits import DEFAULT, MB
 

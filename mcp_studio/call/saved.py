@@ -21,8 +21,8 @@ from mcp_studio.config.expand import Expander, Lookup
 from mcp_studio.config.load import TrustStore, digest
 from mcp_studio.config.model import Problem
 from mcp_studio.config.save import portable
-from mcp_studio.config.table import Table, kind_of, nearest
-from mcp_studio.errors import ConfigError, StudioError, UsageError
+from mcp_studio.config.table import Table, kind_of
+from mcp_studio.errors import ConfigError, StudioError, UsageError, nearest
 from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, loads, mapping, printable
 from mcp_studio.paths import Paths, write_atomically
 from mcp_studio.record import record

@@ -77,7 +77,7 @@ class SkillReader:
             raise UsageError(f"{server} lists no skill {which!r}.{near}", hint="One that is not listed has an address.")
         event = (await self._manager.connection(server).request("skills/get", {"uri": which})).event
         if not isinstance(event, Answered):
-            raise UsageError(f"{server} has no skill at {which}: {event.said}.")
+            raise UsageError(f"{server} has no skill at {which}: {event.text}.")
         skill = read_entry(server, mapping(event.result).get("skill"))
         if skill.uri != which:
             raise ProtocolError(f"The answer to skills/get is not about {which}.")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, Ask, Change, Entry, EntryKind, Listing, Ref, change_of, fetch_all, salvage
 from mcp_studio.catalog.skills import Skill, SkillState, Verdict, read_entry
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import UsageError, nearest
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import Limits
 from mcp_studio.protocol.views import ResourceView
@@ -246,19 +246,17 @@ class Catalog:
         return tuple(self._named.get((ref.server, ref.kind), {}).get(ref.name, ()))
 
     def missing(self, ref: Ref) -> UsageError:
-        """The error for a name that the server does not list, with the most similar names."""
+        """The error for a name that the server does not list, with the most similar names or the first ones."""
         names = [entry.ref.name for entry in self.listing(ref.server, ref.kind).entries]
         other, dot, name = ref.name.partition(".")
         if dot and name in names:
-            return UsageError(f"There is no server {other!r}. Did you mean {ref.server}.{name}?")
-        return UsageError(f"{ref.server} has no {ref.kind} {ref.name!r}." + suggestion(ref.name, names))
+            return UsageError(f"There is no server {other!r}. Did you mean `{ref.server}.{name}`?")
+        there = f"It has {', '.join(names[:8])}{' …' if len(names) > 8 else ''}." if names else ""
+        return UsageError(
+            f"{ref.server} has no {ref.kind} {ref.name!r}. {nearest(ref.name, names, 3) or there}".rstrip()
+        )
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """` Did you mean …?` with the most similar known words, or an empty string."""
-    from difflib import get_close_matches
-
-    lower = {item.lower(): item for item in known}
-    near = get_close_matches(word.lower(), lower, n=3, cutoff=0.5)
-    near += [item for item in lower if word and word.lower() in item and item not in near][: 3 - len(near)]
-    return f" Did you mean {' or '.join(lower[item] for item in near)}?" if near else ""
+    return f" {near}" if (near := nearest(word, known, 3)) else ""

@@ -35,7 +35,7 @@ _BETWEEN = 1 / 9
 """Seconds between two progress lines. Nine, plus the last one, make at most ten in any second."""
 
 _TOGETHER = 10.0
-"""Most seconds between the end of a call and the end of its connection for the two to belong together."""
+"""A call was lost with its connection if both ended within so many seconds."""
 _ENDING = 4.0
 """Seconds to wait until it is known how a connection ended."""
 ORIGIN = "command line"
@@ -220,7 +220,7 @@ async def outcome_of(call: Call, out: Output) -> CallOutcome:
 
 
 async def ending_of(call: Call, manager: ConnectionManager) -> Mortem | None:
-    """Return how the connection ended on which a call was lost, once that is known; None if the connection lives on."""
+    """Wait for the report on the connection that lost this call; None if the connection lives on."""
     supervisor, begun = manager.supervisor(call.ref.server), time.time() - (time.monotonic() - call.started)
 
     def ended_it(one: Mortem) -> bool:
@@ -273,8 +273,9 @@ def end(outcome: CallOutcome, out: Output, show: Callable[[Json], Iterator[str]]
 def _failed(outcome: CallOutcome, out: Output) -> int:
     """Print why a call failed. If it was lost with its server, print how that ended."""
     error, manager = outcomes.failure(outcome), out.studio.manager
-    if isinstance(outcome, Lost) and outcome.members:
-        error.hint = f"{' or '.join(outcome.members)} could take it: --failover lets them, though it may run twice."
+    if isinstance(outcome, Lost) and outcome.alternatives:
+        who = " or ".join(outcome.alternatives)
+        error.hint = f"{who} could take it: --failover lets them, though it may run twice."
     elif isinstance(outcome, TimedOut):
         error.hint = "--timeout SECONDS waits longer."
     elif out.server in manager.names():

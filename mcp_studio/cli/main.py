@@ -7,7 +7,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.cli import verbs
@@ -16,6 +16,7 @@ from mcp_studio.errors import UsageError
 
 if TYPE_CHECKING:
     from mcp_studio.cli.terminal import Output
+    from mcp_studio.config.model import Settings
 
 
 def main() -> int:
@@ -81,12 +82,20 @@ def _studio(options: Options) -> int:
     return open_studio(config, paths)
 
 
-def _keys(changed: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
-    """List the studio's keys, including the person's changes: id, keys, what they do, where."""
+def _keys(settings: Settings) -> tuple[list[tuple[str, str, str, str]], Sequence[str]]:
+    """List the studio's keys, including the person's changes: id, keys, what they do, where.
+
+    The second list has a sentence for each setting of keys or theme that the studio does not know.
+    """
+    from mcp_studio.paths import Paths
     from mcp_studio.tui.actions import ACTIONS, remap
 
-    own, _ = remap(changed)
-    return [(action.id, own.get(action.id, action.keys), action.title, action.scope) for action in ACTIONS]
+    own, problems = remap(settings.keys)
+    if settings.theme != "studio-dark":  # checking another one imports Textual
+        from mcp_studio.tui.themes import missing
+
+        problems = (*problems, *filter(None, (missing(settings.theme, Paths.default().themes),)))
+    return [(one.id, own.get(one.id, one.keys), one.title, one.scope) for one in ACTIONS], problems
 
 
 def _serve(*arguments: Any) -> int:

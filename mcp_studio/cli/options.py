@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from mcp_studio import __version__
 from mcp_studio.cli.grammar import CODES, CONNECTION, SEE_CONNECTION, VERBS, Option, Verb
-from mcp_studio.errors import LimitExceeded, UsageError
+from mcp_studio.errors import LimitExceeded, UsageError, nearest
 from mcp_studio.jsontext import Json, JsonProblem, loads
 
 _WIDTH = 110
@@ -178,15 +178,17 @@ def parse(argv: Sequence[str]) -> Options:
     if name == "trace":  # here `-word` belongs to the query
         words = [word if word[:1] != "-" or word[:2] == "--" or verb.option(word) else f"\0{word}" for word in words]
     known, rest = _parser(verb).parse_known_args(words)
+    wrong = next((word.partition("=")[0] for word in rest if word.startswith("-") and word != "-"), "")
     if not name and (later := next((word for word in rest if word in VERBS), "")):
-        raise UsageError(f"The verb comes first: mcp-studio {later} …", hint="Options stand behind it.")
-    if wrong := next((word for word in rest if word.startswith("-") and word != "-"), ""):
+        verb = VERBS[later]
+        if not wrong or verb.option(wrong):
+            raise UsageError(f"The verb comes first: mcp-studio {later} …", hint="Options stand behind it.")
+    if wrong:
         known_here = [option.name for option in (*verb.options, *verb.shared)]
         what = f"`{name}` has no option" if name else "There is no option"
-        wrong = wrong.partition("=")[0]
-        raise UsageError(f"{what} {wrong}.", hint=_nearest(wrong, known_here))
+        raise UsageError(f"{what} {wrong}.", hint=nearest(wrong, known_here))
     if not name and rest and "://" not in rest[0]:
-        hint = _nearest(rest[0], VERBS) or "`mcp-studio --help` shows all verbs."
+        hint = nearest(rest[0], VERBS) or "`mcp-studio --help` shows all verbs."
         raise UsageError(f"There is no verb `{rest[0]}`.", hint=hint)
     options = Options(name, [word.removeprefix("\0") for word in rest], vars(known))
     options.command = command
@@ -197,7 +199,7 @@ def parse(argv: Sequence[str]) -> Options:
 def _check(verb: Verb, options: Options) -> None:
     """Refuse options that exclude each other or do not fit the verb, and durations that are not numbers."""
     if verb.closed and (word := "".join(options.words[:1])) not in ("", *verb.words):
-        hint = _nearest(word, verb.words) or f"There are {', '.join(verb.words)}."
+        hint = nearest(word, verb.words) or f"There are {', '.join(verb.words)}."
         raise UsageError(f"`{options.verb}` knows no `{word}`.", hint=hint)
     for one, other in verb.apart:
         if options.flag(one) and options.flag(other):
@@ -209,14 +211,6 @@ def _check(verb: Verb, options: Options) -> None:
             raise UsageError(f"{option.name} is for `{f'{options.verb} {option.words[-1]}'.rstrip()}`.")
         if option.value == "SECONDS":
             options.seconds(option.name)
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    """Suggest the most similar known word. The function in `config` takes too long to import for `--help`."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(word, known, 1)
-    return f"Did you mean `{found[0]}`?" if found else ""
 
 
 def help_text(words: Sequence[str]) -> str | None:

@@ -18,8 +18,7 @@ from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, Era, Kind, Problem, Root, ServerConfig, Timeouts
 from mcp_studio.config.secrets import secret_values
 from mcp_studio.config.servers import wrong_address
-from mcp_studio.config.table import nearest
-from mcp_studio.errors import ConfigError, UsageError
+from mcp_studio.errors import ConfigError, UsageError, nearest
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.versions import contradiction, era_of
 from mcp_studio.redact import is_reference

@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from mcp_studio.config.table import nearest
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import UsageError, nearest
 from mcp_studio.jsontext import Json
 from mcp_studio.paths import home
 

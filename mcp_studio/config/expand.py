@@ -22,8 +22,8 @@ from pathlib import Path
 from mcp_studio.config.model import Root, ServerConfig
 from mcp_studio.config.secrets import map_texts, secret_values, texts
 from mcp_studio.config.servers import FILED, file_of
-from mcp_studio.config.table import lone_surrogate, nearest
-from mcp_studio.errors import ConfigError
+from mcp_studio.config.table import lone_surrogate
+from mcp_studio.errors import ConfigError, nearest
 from mcp_studio.paths import home
 from mcp_studio.redact import is_secret_name
 from mcp_studio.vault.keyring import lookup

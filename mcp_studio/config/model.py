@@ -282,7 +282,7 @@ class ServerConfig:
         return self.kind != "stdio" and self.auth.kind != "none" and bool(self.auth.kind or not configured)
 
 
-Keeping = Literal["keyring", "file", "memory"]
+VaultKind = Literal["keyring", "file", "memory"]
 """The store of tokens and named secrets: the system's keyring, an encrypted file on request, or memory alone."""
 Cjk = Literal["characters", "jieba"]
 """How Chinese text is split: into characters and pairs of them, or into words by the package jieba."""
@@ -376,7 +376,7 @@ class Settings:
     """`[search] usage`: remember which entries are run and opened, to rank search results."""
     registry_storage: str = ""
     """`[registry] storage`: a file (`.json`, `.sqlite`), or `postgresql://HOST/DATABASE`; empty for our own file."""
-    secrets: Keeping = "keyring"
+    secrets: VaultKind = "keyring"
     """`[secrets] store`."""
     browser: str = ""
     """The command that opens a page (`[auth] browser`); empty for the desktop's, `none` on a machine without one."""

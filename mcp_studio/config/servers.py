@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mcp_studio.config.model import Auth, Problem, Root, Sandbox, ServerConfig, Source, Timeouts, Tls
-from mcp_studio.config.table import Flaws, Table, nearest
+from mcp_studio.config.table import Flaws, Table
+from mcp_studio.errors import nearest
 from mcp_studio.protocol.versions import contradiction
 
 _BARE = ServerConfig("bare")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from mcp_studio.config.model import Problem
-from mcp_studio.errors import LimitExceeded
+from mcp_studio.errors import LimitExceeded, nearest
 from mcp_studio.jsontext import Json, loads
 
 LARGEST = 8 * 1024 * 1024
@@ -72,7 +72,7 @@ def read_file(file: Path, problems: list[Problem], *, required: bool = False) ->
 
 
 def parse(content: bytes, problems: list[Problem], file: Path | None = None) -> Document | None:
-    """Read a document; the name of its file, or its beginning where there is no name, tells the language."""
+    """Read a document in the language that its file's name tells, or its beginning where there is no name."""
     suffix = file.suffix if file else ""
     language = "YAML" if suffix in (".yaml", ".yml") else "TOML" if suffix == ".toml" else "JSON"
     try:
@@ -143,15 +143,6 @@ def loads_lenient(text: str, *, exact: bool = False) -> Json:
 def without_comments(text: str) -> str:
     """JSON with spaces in place of comments and of commas before a closing bracket."""
     return re.sub(_JSONC_PARTS, lambda part: part[1] or re.sub(r"[^\n]", " ", part[0]), text)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A sentence that names the most similar known word, or an empty string."""
-    from difflib import get_close_matches
-
-    folded = {name.lower(): name for name in known}
-    found = get_close_matches(word.lower(), folded, 1)
-    return f"Did you mean `{folded[found[0]]}`?" if found else ""
 
 
 W = TypeVar("W", bound=str)
@@ -308,10 +299,12 @@ class Table:
         return found if len(self.problems) == before else None
 
     def refuse_rest(self) -> None:
-        """Add a problem for every key that was never taken, with the most similar valid key."""
+        """Add a problem for every key that was never taken, with the most similar valid key or all of them."""
         for key in self._values:
             if key not in self._taken:
-                self.problem(key, "is not a known key.", nearest(key, self._taken))
+                known = sorted(self._taken)
+                there = f"There are {', '.join(known[:30])}{' …' if len(known) > 30 else ''}." if known else ""
+                self.problem(key, "is not a known key.", nearest(key, known) or there)
 
     def _at(self, key: str) -> str:
         return ".".join(part for part in (self.where, key) if part)
@@ -327,7 +320,7 @@ class Table:
 
 @cache
 def words_of(kind: type[Any]) -> dict[str, tuple[str, ...]]:
-    """The allowed words of each field of a record whose type is a Literal or is annotated with words."""
+    """The words that each field of a record allows, from its Literal type or its annotation."""
 
     def words(part: Any) -> tuple[str, ...]:
         return part if isinstance(part, tuple) else get_args(part) if get_origin(part) is Literal else ()
@@ -347,7 +340,7 @@ def _not_json(value: object) -> bool:
 
 
 def place_of(value: object, where: str, wrong: Callable[[object], bool]) -> str:
-    """The dotted key of the first key or leaf inside a value that is wrong; empty where none is."""
+    """The dotted key of the first wrong key or leaf inside a value; empty where nothing is wrong."""
     if isinstance(value, Mapping):
         inside = [(f"{where}.{key}", key, item) for key, item in cast("Mapping[str, object]", value).items()]
     elif isinstance(value, list):

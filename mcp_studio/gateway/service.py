@@ -58,7 +58,7 @@ and call it with call_tool.
 ALL = "The tools, resources and prompts of several MCP servers are behind this one, under the names of their servers.\n"
 
 
-class Teller(Protocol):
+class Output(Protocol):
     """Prints the program's messages; implemented by the command line."""
 
     def data(self, *lines: str) -> None: ...
@@ -74,7 +74,7 @@ class Teller(Protocol):
 
 def start(
     settings: GatewaySettings, approved: bool, address: tuple[str, int] | None, workers: int, execute: Execute,
-    out: Teller,
+    out: Output,
 ) -> int:  # fmt: skip
     """Serve until the client leaves (stdio) or a signal ends the process (HTTP); returns the exit code.
 
@@ -135,7 +135,7 @@ def build(gateway: Gateway, key: bytes = b"", *, tasks: bool = True) -> tuple[Ga
     return server, handlers.ended
 
 
-async def _stdio(approved: bool, out: Teller, studio: Studio) -> int:
+async def _stdio(approved: bool, out: Output, studio: Studio) -> int:
     gateway = Gateway(studio, out.note, approved=approved, alone=True)
     server, _ = build(gateway)
     try:
@@ -146,7 +146,7 @@ async def _stdio(approved: bool, out: Teller, studio: Studio) -> int:
 
 
 async def _http(
-    approved: bool, token: str, stateless: bool, listening: socket.socket, out: Teller, studio: Studio
+    approved: bool, token: str, stateless: bool, listening: socket.socket, out: Output, studio: Studio
 ) -> int:
     gateway = Gateway(studio, out.note, approved=approved)
     tokens = {one.rules.token: one for one in gateway.clients if one.rules.token}

@@ -61,7 +61,7 @@ def account_rows(account: Account, now: float) -> list[tuple[str, str]]:
         ("expires", expires),
         ("renewal", "automatic, with a refresh token" if account.refreshable else "none: sign in again"),
         ("revocation", "supported" if account.revocable else "not supported: signing out only forgets the token"),
-        ("stored in", safe(account.kept, 300)),
+        ("stored in", safe(account.place, 300)),
         ("client", f"{safe(account.client_id, 300)}, {_HOW.get(account.client_how, safe(account.client_how, 40))}"),
         ("type", safe(account.token_type, 40)),
         ("for", safe(account.resource, 600)),
@@ -75,7 +75,7 @@ def as_json(account: Account) -> dict[str, Json]:
         "server": account.server, "resource": account.resource, "account": account.account or None,
         "signedIn": usable(account), "issuer": account.issuer, "scopes": list(account.scopes),
         "obtained": utc(account.obtained), "expires": utc(account.expires), "refreshable": account.refreshable,
-        "kept": account.kept, "clientId": account.client_id, "client": account.client_how,
+        "kept": account.place, "clientId": account.client_id, "client": account.client_how,
         "tokenType": account.token_type, "revocable": account.revocable,
     }  # fmt: skip
 

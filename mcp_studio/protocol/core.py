@@ -382,7 +382,7 @@ class ClientCore:
     def _on_malformed(self, message: Malformed) -> list[ev.Event]:
         identity = None if message.id is None else self.requests.match(message.id)[0]
         if identity is None:
-            return [ev.Fault(f"sent something that is no message: {message.reason}")]
+            return [ev.Fault(f"sent something that is not a message: {message.reason}")]
         self.requests.settle(identity)
         if message.unread in ("depth", "values"):
             reason = f"The answer is beyond a limit of the studio: {message.reason}"

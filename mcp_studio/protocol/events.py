@@ -101,7 +101,7 @@ class Refused(NamedTuple):
     problems: tuple[str, ...] = ()
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """Message and code of the error; foreign text."""
         return refusal(self.code, self.message)
 

@@ -215,7 +215,7 @@ class Negotiation:
         if isinstance(answer, Refused):
             pinned = f"Only protocol version {self._pin} is offered: without that, others are tried."
             return ProtocolError(
-                f"The server refused {method}: {answer.said}.", hint=pinned if self._pin else _other_era(self._era)
+                f"The server refused {method}: {answer.text}.", hint=pinned if self._pin else _other_era(self._era)
             )
         return ProtocolError(f"The server's answer to {method} makes no sense.")
 

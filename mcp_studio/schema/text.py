@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from itertools import islice
 
-from mcp_studio.errors import LimitExceeded
+from mcp_studio.errors import LimitExceeded, nearest
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads
 from mcp_studio.safetext import escape_live
 from mcp_studio.schema.check import is_any_type, is_type
@@ -256,8 +255,8 @@ def _argument(form: Form, value: Json, name: str) -> Field:
     if form.whole or form.more or extra or "patternProperties" in schema:
         return JsonField(name)
     names = [field.name for field in form.fields]
-    near = difflib.get_close_matches(name, names, 1)
-    hint = (f"; did you mean {near[0]}?" if near else _there(names)) if names else ": none are taken"
+    near = nearest(name, names)
+    hint = (f". {near}" if near else _there(names)) if names else ": none are taken"
     raise ValueError(f"there is no argument {got(name)}{hint}")
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 NAME_SHARE = 0.3
 """The bonus for a name that the query covers completely; the best score by words alone is 1."""
-OTHER_DEED = 0.1
-"""The share that a tool loses whose name says that it does something else, such as delete where the query says list."""
+CONTRADICTION = 0.1
+"""Penalty for a tool whose name contradicts the query (delete for list)."""
 SENTENCE_SHARE = 0.5
 """The weight of the best sentence of a query beside the whole query."""
 _WHOLE = 4.0
@@ -301,7 +301,7 @@ class Bm25:
             total += SENTENCE_SHARE * (self._best_sentence(question.sentences, scope, best) - total)
         total += NAME_SHARE * index.name_coverage(_in_names(question.terms))
         if deeds := deeds_wanted(query.text):
-            total *= 1 - OTHER_DEED * index.other_deeds(deeds)
+            total *= 1 - CONTRADICTION * index.other_deeds(deeds)
         hits, count = index.slots.best(total * found, query.limit)
         return Answer([Scored(ref, score) for ref, score in hits], count, note)
 

@@ -93,7 +93,7 @@ def made(offer: Offer) -> Method:
     method = guarded(offer, "it was loaded", offer.make)
     for name in ("index", "remove", "search"):
         if not callable(getattr(method, name, None)):
-            raise MethodFailed(f"{offer.label} is none: it has no {name}().")
+            raise MethodFailed(f"{offer.label} is not a search method: it has no {name}().")
     return method
 
 
@@ -116,7 +116,7 @@ def checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], obje
         ordered = sorted(best.values(), key=order)
         return Answer(ordered[: query.limit], max(int(total), len(ordered)), str(note)[:_LONGEST])
     except (TypeError, ValueError, AttributeError, OverflowError):
-        raise MethodFailed(f"{offer.label} gave an answer that is none.") from None
+        raise MethodFailed(f"{offer.label} returned something that is not an Answer.") from None
 
 
 def _reason(one: Any) -> Reason:

@@ -484,8 +484,8 @@ MEANING_SHARE = 0.435
 """The weight of meaning."""
 LEAD = 0.13
 """The weight of the rank by words: the first gets all of it, the second half, the third a third."""
-OTHER_DEED = 0.25
-"""The share that a tool loses whose name says that it does something else than the query asks for."""
+CONTRADICTION = 0.25
+"""Penalty for a tool whose name contradicts the query (delete for list)."""
 STEEP = 0.25
 """The distance to the nearest document at which the score by meaning falls to about a third."""
 POOL = 200
@@ -512,6 +512,6 @@ def mix(words: Sequence[Scored], near: Nearness, text: str = "") -> list[Scored]
         lead = 1 / (1 + bisect_left(places, -word)) if word else 0.0
         score = (1 - MEANING_SHARE - LEAD) * word + LEAD * lead + MEANING_SHARE * meaning
         if deeds and ref.kind == "tool" and (does := deeds_of(ref.name[:LONGEST_NAME])) and not does & deeds:
-            score *= 1 - OTHER_DEED
+            score *= 1 - CONTRADICTION
         found.append(Scored(ref, score, reasons.get(ref, BY_MEANING)))
     return sorted(found, key=order)

@@ -589,6 +589,6 @@ def asker(connection: Connection, under: int = 0) -> Ask:
             return event.result
         if event.code == METHOD_NOT_FOUND and method == "resources/templates/list":
             return {"resourceTemplates": []}
-        raise ProtocolError(f"The server refused {method}: {event.said}.")
+        raise ProtocolError(f"The server refused {method}: {event.text}.")
 
     return ask

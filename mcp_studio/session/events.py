@@ -20,7 +20,7 @@ class ServerEvent:
     server: str
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The event in words, to follow the server's name."""
         return self.words.format(self)
 
@@ -29,7 +29,7 @@ class ServerEvent:
         """The event for scripts: its name, its fields, and the words."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         texts = {name: value.message if isinstance(value, StudioError) else value for name, value in values.items()}
-        return {"event": type(self).__name__, **texts, "said": self.said}
+        return {"event": type(self).__name__, **texts, "said": self.text}
 
 
 @record(frozen=True)

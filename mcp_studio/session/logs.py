@@ -192,4 +192,4 @@ def _declares(supervisor: Supervisor) -> bool:
 async def _tell(connection: Connection, level: str) -> None:
     reply = await connection.request("logging/setLevel", {"level": level})
     if isinstance(reply.event, Refused):
-        raise ProtocolError(f"It refused the level {level}: {reply.event.said}.")
+        raise ProtocolError(f"It refused the level {level}: {reply.event.text}.")

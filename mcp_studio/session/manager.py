@@ -156,7 +156,7 @@ class ConnectionManager:
         if for_good:
             self.removed.emit(name)
             event = ServerRemoved(name, "it was taken out of the configuration")
-            supervisor.tap.note(event.said)
+            supervisor.tap.note(event.text)
             self.events.emit(event)
 
     async def replace(self, config: ServerConfig, old_name: str = "") -> None:
@@ -266,7 +266,7 @@ class ConnectionManager:
     def on_status(self, supervisor: Supervisor, before: Status) -> None:
         """Emit and trace the event of a status change."""
         if (event := event_of(before, supervisor.status, self.limits.restarts)) is not None:
-            supervisor.tap.note(event.said)
+            supervisor.tap.note(event.text)
             if supervisor.status.state == "failed":
                 self._catalog.clear(supervisor.config.name)
             self.events.emit(event)

@@ -104,7 +104,7 @@ def rule_for(
 
 
 def _shortest(content: Json) -> Json:
-    """A reply that consists of one text as that text, from which a rule makes the same reply."""
+    """Shorten a one-text reply to its text; `message_result` restores it."""
     inner = content.get("content") if isinstance(content, dict) else None
     text = inner.get("text") if isinstance(inner, dict) else None
     return text if isinstance(text, str) and content == message_result(text) else content

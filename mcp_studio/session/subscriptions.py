@@ -79,7 +79,7 @@ class LegacyLink:
                 self._report(uri, "lost", error.message)
             return
         if isinstance(reply.event, Refused):
-            self._report(uri, "refused", reply.event.said)
+            self._report(uri, "refused", reply.event.text)
         else:
             self._report(uri, "active", "")
 
@@ -185,7 +185,7 @@ class ModernLink:
         except StudioError as error:
             return "wanted", error.message
         if isinstance(reply.event, Refused):
-            return "refused", reply.event.said
+            return "refused", reply.event.text
         return "wanted", "The server ended the subscription."
 
 

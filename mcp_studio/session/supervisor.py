@@ -111,7 +111,7 @@ class LiveConnection:
             log.exception("closing %s failed", self.config.name)
 
     def _on_event(self, event: ev.Event) -> None:
-        """Handle an event of the protocol core that is no answer."""
+        """Handle an event of the protocol core other than an answer."""
         if isinstance(event, ev.Notified):
             self._manager.on_notification(self._supervisor, event.method, event.params)
         elif isinstance(event, ev.Fault):
@@ -411,7 +411,7 @@ class Supervisor:
     # ------------------------------------------------------------------ crash reports
 
     def _examine(self, error: StudioError | None) -> None:
-        """Keep the facts about an ended connection; None is a wanted end."""
+        """Store a report on an ended connection; `error` is None where the end was wanted."""
         trace, ready = cast("Recording", self.tap.store), self._held > 0
         if trace.total < self.first or (error is not None and error.exit_code in _FINAL):
             return

@@ -170,7 +170,7 @@ class TaskManager:
             raise ProtocolError(f"{server} does not offer to cancel tasks.")
         reply = await connection.request("tasks/cancel", {"taskId": identity}, under=task.number)
         if not isinstance(reply.event, Answered):
-            raise ProtocolError(f"The server refused to cancel it: {reply.event.said}.")
+            raise ProtocolError(f"The server refused to cancel it: {reply.event.text}.")
         task = self._known(server, identity)
         state = read_state(reply.event.result, task.kind)
         if task.kind == "core" and state.id == identity and state.status is not None:
@@ -358,9 +358,9 @@ class Follower:
         if isinstance(reply.event, Answered):
             self._take(reply.event.result, reply)
         elif reply.event.code in (INVALID_PARAMS, METHOD_NOT_FOUND):
-            self._change(gone=f"The server does not know it any more: {reply.event.said}")
+            self._change(gone=f"The server does not know it any more: {reply.event.text}")
         else:
-            self._strike(reply.event.said)
+            self._strike(reply.event.text)
 
     def _take(self, raw: Json, reply: Reply | None) -> None:
         """Record the state that the server sent, and do what it asks for."""
@@ -464,7 +464,7 @@ class Follower:
         finally:
             self._change(asking=False)
         if isinstance(reply.event, Refused):
-            self._note(f"The server refused the answer: {reply.event.said[:500]}")
+            self._note(f"The server refused the answer: {reply.event.text[:500]}")
 
     async def _answer_one(self, task: Task, request: dict[str, Json]) -> Json:
         """The answer to one question; None where there is none."""

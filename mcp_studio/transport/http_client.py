@@ -109,7 +109,7 @@ def proxy_of(route: Route, context: Callable[[], ssl.SSLContext]) -> httpx2.Prox
     try:
         return httpx2.Proxy(route.url, ssl_context=context() if route.url.startswith("https:") else None)
     except (ValueError, UnicodeError, httpx2.InvalidURL):
-        raise _unusable(route, "its address is none") from None
+        raise _unusable(route, "its address is not a URL") from None
 
 
 # ---------------------------------------------------------------------------------------------------- TLS

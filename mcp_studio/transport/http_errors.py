@@ -1,4 +1,4 @@
-"""The failures of an HTTP exchange in words: of the network, of TLS, and the meaning of a status in MCP."""
+"""The errors of an HTTP exchange: failures of the network and of TLS, and statuses with their meaning in MCP."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ _LONGEST = 400 * 86_400.0
 
 
 def retry_after(answer: Response) -> float | None:
-    """The seconds that an answer asks to wait; None unless it says so as a number."""
+    """The seconds of `Retry-After`; None where the header is missing or no number."""
     value = answer.header("retry-after").strip()
     return min(float(value[:12]), _LONGEST) if value.isascii() and value.isdecimal() else None
 
@@ -281,7 +281,7 @@ MEANINGS = {
 
 
 def meaning(status: int) -> tuple[str, str]:
-    """The meaning of any failure status, and what to do."""
+    """What the server means by a failure status, and what to do."""
     if status >= 500:
         return MEANINGS.get(status, ("it failed", "The server's own log says why."))
     return MEANINGS.get(status, ("it does not take the request", "The trace shows what was sent."))

@@ -22,7 +22,7 @@ from mcp_studio.transport.base import Opened, Sink, Tap
 from mcp_studio.transport.guard import GuardedChild, StartFailure, child_environment, guard
 
 SLICE = 0.003
-"""Seconds of handling lines before other tasks get a turn."""
+"""Seconds for which lines are handled before other tasks get a turn."""
 _CHUNK = 1 << 16
 """Bytes of one read, which are all that a pipe holds."""
 
@@ -329,7 +329,7 @@ class StdioTransport:
         """Does nothing: no part of the transport belongs to one request."""
 
     async def close(self) -> None:
-        """End the server and all its processes; returns when they are gone, or just after the limit."""
+        """End the server and all its processes; returns once they are gone, or soon after `limits.close` seconds."""
         if self._child is None:
             return
         if self._closing is None:

@@ -9,8 +9,9 @@ Textual is imported only for `bindings`, so that the command line can print the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from mcp_studio.errors import nearest
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -324,8 +325,7 @@ def remap(settings: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]]
         id = name.replace("-", "_")
         wanted = ",".join(key.strip() for key in keys.split(",") if key.strip())
         if id not in known:
-            near = get_close_matches(id, known, 1)
-            problems.append(f"[keys] {name}: there is no such action" + (f"; did you mean {near[0]}?" if near else "."))
+            problems.append(f"[keys] {name}: there is no such action. {nearest(id, known)}".rstrip())
         elif not wanted:
             problems.append(f"[keys] {name}: no key is given.")
         else:

@@ -6,14 +6,14 @@ A file that cannot be used leads to a message, and never stops the start.
 from __future__ import annotations
 
 import tomllib
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from textual.color import Color, ColorParseError
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 import mcp_studio
+from mcp_studio.errors import nearest
 
 DEFAULT = "studio-dark"
 
@@ -59,6 +59,12 @@ def shipped_themes() -> Path:
     return installed if installed.is_dir() else package.parent / "themes"
 
 
+def missing(name: str, user: Path) -> str:
+    """A sentence where no theme has this name; empty where one has."""
+    known = {*BUILTIN_THEMES, *(file.stem for folder in (shipped_themes(), user) for file in folder.glob("*.toml"))}
+    return "" if name in known else f"There is no theme `{name}`. {nearest(name, known)}".rstrip()
+
+
 def load_all(user: Path) -> tuple[tuple[Theme, ...], tuple[tuple[Path, str], ...]]:
     """Load all themes; the person's own replace built-in ones of the same name. Failed files come with a sentence."""
     loaded: dict[str, Theme] = {}
@@ -80,8 +86,7 @@ def parse(name: str, table: dict[str, Any]) -> Theme:
     fields = {key: value for key, value in table.items() if key != "name"}
     for key, value in fields.items():
         if key not in _FIELDS:
-            near = get_close_matches(key, _FIELDS, 1)
-            raise BadTheme(f"{key}: is not a field of a theme{f'; did you mean {near[0]}?' if near else '.'}")
+            raise BadTheme(f"{key}: is not a field of a theme. {nearest(key, _FIELDS)}".rstrip())
         if not isinstance(value, _FIELDS[key]):
             raise BadTheme(f"{key}: has a value of the wrong type.")
         if key in _COLOURS:

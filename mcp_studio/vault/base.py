@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, Protocol
 
-from mcp_studio.config.model import Keeping
+from mcp_studio.config.model import VaultKind
 
 Drawer = Literal["secrets", "tokens"]
 """The secrets that a person named for `${keyring:NAME}`, and the tokens of sign-ins, which no reference can read."""
@@ -30,7 +30,7 @@ class Vault(Protocol):
     call may raise `VaultRefused`, and one that writes a file `ConfigError`.
     """
 
-    kind: Keeping
+    kind: VaultKind
     place: str
     """The name of the place, for people: `the Secret Service keyring`."""
 
@@ -50,7 +50,7 @@ class Vault(Protocol):
 class MemoryVault:
     """A vault that lasts as long as the process."""
 
-    kind: Keeping = "memory"
+    kind: VaultKind = "memory"
     place = "memory, until the studio ends"
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mcp_studio.config.model import Keeping
+from mcp_studio.config.model import VaultKind
 from mcp_studio.errors import VaultDamaged, VaultRefused
 from mcp_studio.paths import change_file
 from mcp_studio.vault.base import AskPassphrase, Drawer
@@ -42,7 +42,7 @@ def file_in(state: Path) -> Path:
 class FileVault:
     """One drawer of the encrypted file. Storing the first secret creates the file and asks for a new passphrase."""
 
-    kind: Keeping = "file"
+    kind: VaultKind = "file"
 
     def __init__(
         self, file: Path, drawer: Drawer = "secrets", passphrase: AskPassphrase | None = None, keys: Keys | None = None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import get_args
 
-from mcp_studio.config.model import Keeping, ServerConfig
+from mcp_studio.config.model import ServerConfig, VaultKind
 from mcp_studio.config.secrets import offers, placed
 from mcp_studio.errors import ConfigError, VaultDamaged, VaultRefused
 from mcp_studio.jsontext import Json, mapping
@@ -24,7 +24,7 @@ _memory: dict[tuple[Path, Drawer], MemoryVault] = {}
 _keys: Keys = {}
 
 
-def open_vault(keeping: Keeping, state: Path, drawer: Drawer = "tokens") -> Vault:
+def open_vault(keeping: VaultKind, state: Path, drawer: Drawer = "tokens") -> Vault:
     """Open the vault of a kind. Finding a keyring blocks: coroutines call this in a thread (`beside`).
 
     Args:
@@ -45,7 +45,7 @@ def open_vault(keeping: Keeping, state: Path, drawer: Drawer = "tokens") -> Vaul
 class _Store:
     """Where named secrets are stored: one place per process, because references are replaced in many parts of it."""
 
-    keeping: Keeping = "keyring"
+    keeping: VaultKind = "keyring"
     state: Path | None = None
     ask: AskPassphrase | None = None
 
@@ -53,7 +53,7 @@ class _Store:
 _store = _Store()
 
 
-def use(keeping: Keeping, state: Path) -> None:
+def use(keeping: VaultKind, state: Path) -> None:
     """Store and read named secrets in this kind of place from now on."""
     _store.keeping, _store.state = keeping, state
 
@@ -76,7 +76,7 @@ def named() -> Vault:
     return open_vault(_store.keeping, _state(), "secrets")
 
 
-def place_in_words(keeping: Keeping, state: Path) -> str:
+def place_in_words(keeping: VaultKind, state: Path) -> str:
     """The place of secrets and sign-ins, for people; begins with ✗ if there is none. Blocks, and unlocks nothing."""
     try:
         return open_vault(keeping, state).place
@@ -88,17 +88,17 @@ def _names_file() -> Path:
     return _state() / "secret-names.json"
 
 
-def names() -> dict[str, Keeping]:
+def names() -> dict[str, VaultKind]:
     """The names under which a person has stored secrets, sorted, and the kind of place of each."""
     return _names(read_object(_names_file()))  # only listings depend on this file
 
 
-def _names(stored: dict[str, Json]) -> dict[str, Keeping]:
+def _names(stored: dict[str, Json]) -> dict[str, VaultKind]:
     entries = sorted(mapping(stored.get("names")).items())
-    return {name: keeping for name, keeping in entries if keeping in get_args(Keeping)}
+    return {name: keeping for name, keeping in entries if keeping in get_args(VaultKind)}
 
 
-def _save_name(name: str, keeping: Keeping | None) -> None:
+def _save_name(name: str, keeping: VaultKind | None) -> None:
     """Remember the place of a name's secret; None forgets the name."""
 
     def edit(stored: dict[str, Json]) -> dict[str, Json]:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from mcp_studio.config.model import Keeping
+from mcp_studio.config.model import VaultKind
 from mcp_studio.errors import VaultDamaged, VaultRefused
 from mcp_studio.threads import T, in_thread
 from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer
@@ -42,7 +42,7 @@ _lock = threading.Lock()
 class KeyringVault:
     """One drawer of the operating system's keyring."""
 
-    kind: Keeping = "keyring"
+    kind: VaultKind = "keyring"
 
     def __init__(self, drawer: Drawer = "secrets", patience: float = PATIENCE) -> None:
         """Find a keyring; `patience` is the most seconds that one call may take.

@@ -32,7 +32,7 @@ _MARKS = {"done": "✓", "failed": "✗", "skipped": "–", "cancelled": "–"}
 _CHECK = "mcp-studio workflow check FILE|schema|runs|show RUN|diff RUN RUN"
 
 
-class Teller(Protocol):
+class Output(Protocol):
     """Prints, and returns exit codes."""
 
     more: dict[str, Json]
@@ -70,7 +70,7 @@ class Program:
     """
 
     def __init__(
-        self, verb: str, words: list[str], options: Mapping[str, list[str]], inputs: dict[str, Json], out: Teller
+        self, verb: str, words: list[str], options: Mapping[str, list[str]], inputs: dict[str, Json], out: Output
     ) -> None:
         self._verb, self._words, self._options, self._inputs, self._out = verb, words, options, inputs, out
         self._workflow: Workflow | None = None

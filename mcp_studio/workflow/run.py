@@ -482,7 +482,7 @@ class Run:
     async def _each(self, node: StepRun, step: Step, scope: Scope) -> None:
         items = step.condition.value(scope) if step.condition else None
         if not isinstance(items, list):
-            raise StudioError(f"`each` wants a list, and {step.raw['each']} is none.")
+            raise StudioError(f"`each` needs a list, and {step.raw['each']} is not one.")
         node.total = len(items)
         do, scopes = step.parts["do"], [_inner(scope, item=item, index=at) for at, item in enumerate(items)]
         jobs = [Job(do, inner, partial(self.round, node, do, inner, at)) for at, inner in enumerate(scopes)]

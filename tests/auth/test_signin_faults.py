@@ -97,7 +97,7 @@ async def test_a_vault_that_refuses_to_keep_it_says_so(tmp_path: Path) -> None:
         sign_in = await desk.done(server(world.url))
         assert sign_in.state == "done" and sign_in.account
         assert sign_in.steps[5].detail == "Not stored, it holds until the studio ends: The keyring is full. Make room."
-        assert sign_in.account.kept == "memory, until the studio ends"
+        assert sign_in.account.place == "memory, until the studio ends"
         token = await desk.accounts.token(server(world.url))
         assert await desk.accounts.refresh(server(world.url), desk.tap)
         assert await desk.accounts.token(server(world.url)) != token

@@ -125,7 +125,7 @@ async def test_a_lifetime_of_the_configuration_holds_until_the_server_speaks_of_
 
 
 BOTH = "Several servers have the resource `raw://notes/ada`: t, u."
-NONE = "No server has the resource `raw://notes/a/b`. Did you mean raw://note"
+NONE = "No server has the resource `raw://notes/a/b`. Did you mean `raw://note"
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,9 @@ def catalog(**servers: Iterable[str]) -> Catalog:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("raed_file", "files has no tool 'raed_file'. Did you mean read_file"),
-        ("fils.read_file", "There is no server 'fils'. Did you mean files.read_file?"),
+        ("zzz", "files has no tool 'zzz'. It has read_file, write_file."),
+        ("raed_file", "files has no tool 'raed_file'. Did you mean `read_file"),
+        ("fils.read_file", "There is no server 'fils'. Did you mean `files.read_file`?"),
     ],
 )
 def test_what_is_not_listed_suggests_the_nearest(name: str, says: str) -> None:
@@ -41,7 +42,7 @@ def test_forgetting_a_server_tells_all_kinds() -> None:
 
 
 def test_suggestions_know_parts_of_words() -> None:
-    assert suggestion("file", ["read_file", "zebra"]) == " Did you mean read_file?"
+    assert suggestion("file", ["read_file", "zebra"]) == " Did you mean `read_file`?"
     assert suggestion("qqq", ["abc"]) == ""
 
 

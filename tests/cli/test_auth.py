@@ -361,7 +361,7 @@ def test_status_knows_every_kind_of_server(world: World, cli: Cli) -> None:
 def test_doctor_tells_of_sign_in_and_of_certificates_that_are_not_checked(world: World, cli: Cli) -> None:
     configured(world, BROWSER)
     before = cli("doctor", "mine")
-    assert before.code == 3 and "nobody is: mcp-studio auth login mine" in before.out
+    assert before.code == 3 and "no: mcp-studio auth login mine" in before.out
     cli("auth", "login", "mine")
     after = cli("doctor", "mine")
     assert after.code == 0 and f"signed in    at {world.issuer.url}, scopes mcp:tools" in after.out
@@ -373,7 +373,7 @@ def test_doctor_tells_of_sign_in_and_of_certificates_that_are_not_checked(world:
 
 @pytest.mark.parametrize(
     "kind, words",
-    [("", "nobody is: mcp-studio auth login "), ("client_credentials", "by itself (client_credentials)")],
+    [("", "no: mcp-studio auth login "), ("client_credentials", "by itself (client_credentials)")],
 )
 async def test_nobody_is_told_to_sign_in_where_nobody_can(kind: Any, words: str) -> None:
     server = ServerConfig("one", url="https://one.example/mcp", auth=Auth(kind=kind))

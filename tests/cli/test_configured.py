@@ -45,7 +45,7 @@ def test_a_tool_is_named_by_server_and_tool() -> None:
     ("words", "says"),
     [
         (["call", "echo", "text=a"], "Several servers have the tool: one.echo, a.b.echo."),
-        (["call", "onne.echo", "text=a"], "No server has the tool `onne.echo`. Did you mean one.echo"),
+        (["call", "onne.echo", "text=a"], "No server has the tool `onne.echo`. Did you mean `one.echo"),
         (["list", "--server", "three"], "There is no server `three`."),
         (["doctor", "tow"], "There is no server `tow`.\n  Did you mean `two`?"),
         (["read", "raw://nowhere"], "No server has the resource `raw://nowhere`."),
@@ -121,14 +121,22 @@ def test_values_are_set_only_where_they_load() -> None:
     wrong = cli("config", "set", "limits.conect", "30")
     assert wrong.code == 2 and "Did you mean `connect`?" in wrong.err and file.read_bytes() == before
     assert file.is_symlink()
+    for key, value, says in (
+        ("theme", "norf", "There is no theme `norf`. Did you mean `nord`?"),
+        ("keys.zom", "f7", "no such action. Did you mean `zoom`?"),
+        ("foo.bar", "1", "There are "),
+    ):
+        wrong = cli("config", "set", key, value)
+        assert wrong.code == 2 and says in wrong.err and file.read_bytes() == before
     shown = cli("config", "show", "--json").json["result"]
     assert shown["theme"] == "nord" and shown["limits"]["connect"] == 30
 
 
 def test_show_tells_problems_and_no_secrets() -> None:
-    write('thme = "x"\n[servers.s]\nurl = "http://h"\nheaders = { K = "${HUSH}" }\n')
+    write('thme = "x"\ntheme = "y"\n[keys]\nzom = "f7"\n[servers.s]\nurl = "http://h"\nheaders = { K = "${HUSH}" }\n')
     done = cli("config", "show", HUSH="very-secret")
     assert done.code == 2 and "Did you mean `theme`?" in done.err and "very-secret" not in done.out + done.err
+    assert "There is no theme `y`" in done.err and "zom: there is no such action" in done.err
 
 
 def test_path_and_keys() -> None:
@@ -284,7 +292,7 @@ def test_a_name_alone_means_the_one_server_that_has_it() -> None:
     assert "call raw.add" in cli("call", "add", "a=1", "b=2", "--as", "command").out
     for words in (["call", "ehco"], ["call", "--tool", "ehco"]):
         none = cli(*words)
-        assert none.code == 2 and "No server has the tool `ehco`. Did you mean echo?" in none.err
+        assert none.code == 2 and "No server has the tool `ehco`. Did you mean `echo`?" in none.err
         assert "warning: dead could not be asked" in none.err
 
 

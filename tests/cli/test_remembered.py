@@ -88,7 +88,7 @@ def test_mistakes_in_words_about_a_saved_call_are_told(project: Path) -> None:
     saved(project, "say", 'tool = "echo"\narguments.text = "Hello"\n')
     for words, says in (
         (["--args", "{}", "text=Ada"], "--saved and --args do not go together"),
-        (["txt=x"], "did you mean text?"),
+        (["txt=x"], "Did you mean `text`?"),
     ):
         done = on(project, "call", "--saved", "say", *words)
         assert done.code == 2 and says in done.err, done.err

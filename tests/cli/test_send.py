@@ -56,7 +56,7 @@ def test_a_notification_has_no_id_and_waits_for_nothing_in_particular() -> None:
 def test_a_malformed_frame_goes_out_as_typed_and_its_error_is_what_one_wants_to_see() -> None:
     done = cli("send", "--frame", '{"jsonrpc": "2.0", ', "--", *STRICT)
     assert done.code == 0 and json.loads(done.out)["error"]["code"] == -32700
-    assert "what was sent is no message: it is not JSON" in done.err
+    assert "what was sent is not a message: it is not JSON" in done.err
 
 
 def test_frames_come_from_files_and_standard_input(tmp_path: Path) -> None:

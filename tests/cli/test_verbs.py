@@ -141,9 +141,9 @@ def test_arguments_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["ech"], "target has no tool 'ech'. Did you mean echo?"),
+        (["ech"], "target has no tool 'ech'. Did you mean `echo`?"),
         (["echo"], "The arguments of target.echo are not right: text= is required."),
-        (["echo", "txt=a"], "there is no argument 'txt'; did you mean text?"),
+        (["echo", "txt=a"], "there is no argument 'txt'. Did you mean `text`?"),
         (["add", "a=one", "b=2"], "must be a number"),
         (["echo", "--args", "{"], "--args is not valid JSON"),
         (["echo", "--args", "[1]"], "--args must be a JSON object."),
@@ -348,7 +348,7 @@ def test_a_template_is_filled() -> None:
     done = cli("read", "shop://books/{id}", "id=twelve-soups", "--json", "--", *demo_stdio())
     assert done.json["result"]["contents"][0]["uri"] == "shop://books/twelve-soups"
     done = raw("read", "raw://notes/{name}", "nme=ada")
-    assert done.code == 2 and "did you mean name" in done.err
+    assert done.code == 2 and "Did you mean `name`" in done.err
 
 
 @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ def test_get_prints_the_messages() -> None:
     done = raw("get", "greet", "who=Ada")
     assert done.code == 0 and done.out.startswith("user:\n  ") and "Ada" in done.out
     assert raw("get", "greet").code == 2
-    assert "Did you mean greet?" in raw("get", "gret", "who=a").err
+    assert "Did you mean `greet`?" in raw("get", "gret", "who=a").err
 
 
 def test_complete_prints_the_suggestions() -> None:

@@ -48,6 +48,7 @@ def test_help_behind_two_dashes_belongs_to_the_command() -> None:
     [
         (["lst"], "There is no verb `lst`.\n  Did you mean `list`?"),
         (["list", "--yes"], "`list` has no option --yes."),
+        (["--jsn", "list"], "There is no option --jsn.\n  Did you mean `--json`?"),
         (["-q", "list", "tools"], "The verb comes first: mcp-studio list …"),
         (["--config", "x", "list"], "The verb comes first: mcp-studio list …"),
         (["list", "--port", "3", "--", "x"], "`list` has no option --port."),
@@ -183,7 +184,7 @@ def test_a_mistyped_kind_gets_the_nearest_one(here: Cli) -> None:
 
 def test_a_mistyped_server_is_told_as_such_where_there_is_one_server_only(here: Cli) -> None:
     done = here("call", "tagret.echo", "text=a", "--", *RAW)
-    assert done.code == 2 and "There is no server 'tagret'. Did you mean target.echo?" in done.err
+    assert done.code == 2 and "There is no server 'tagret'. Did you mean `target.echo`?" in done.err
 
 
 def test_a_configuration_that_cannot_be_read_is_the_reason_why_there_are_no_servers(here: Cli, home: Path) -> None:

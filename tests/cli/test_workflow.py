@@ -94,7 +94,7 @@ def test_what_a_run_would_call_and_what_is_wrong_with_it(file: str, tmp_path: Pa
     done = workflow("workflow", "check", file)
     assert done.code == 1
     assert f"{file}:8:1: step total: target has no tool 'ad'" in done.out
-    assert f"{file}:16:11: step assert-4: There is no `totl`. Did you mean total?" in done.out
+    assert f"{file}:16:11: step assert-4: There is no `totl`. Did you mean `total`?" in done.out
     assert cli("workflow", "check", file, "--offline").out.count("error: ") == 1
     schema = cli("workflow", "schema", "--json").json["result"]
     assert schema["$defs"]["each"]["required"] == ["each", "do"]

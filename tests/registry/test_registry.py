@@ -113,7 +113,7 @@ def test_tools_are_sorted_by_category_tags_and_use(tmp_path: Path) -> None:
     for change in (lambda: registry.tag(["own"], ["x"]), lambda: registry.find("f.raed")):
         with pytest.raises(UsageError, match="The registry has no tool"):
             change()
-    with pytest.raises(UsageError, match=r"Did you mean f\.read"):
+    with pytest.raises(UsageError, match=r"Did you mean `f\.read"):
         registry.find("f.raed")
     registry.close()
     again = ToolRegistry(tmp_path / "r.json")

@@ -39,7 +39,7 @@ def test_a_pair_of_the_command_line_is_typed_by_the_schema(text: str, pair: tupl
     ("text", "sentence"),
     [
         ("path", "'path' is not of the form key=value"),
-        ("pth=x", "there is no argument 'pth'; did you mean path?"),
+        ("pth=x", "there is no argument 'pth'. Did you mean `path`?"),
         ("zzz=x", "there is no argument 'zzz'; there are path, head, a"),
         ("head=x", "head: must be a whole number, got 'x'"),
         ("head:=x", "head: must be JSON: Expecting value (line 1, column 1)"),
@@ -115,10 +115,10 @@ def test_a_pair_is_put_into_a_value(value: Any, text: str, after: Any) -> None:
         ("list[]=x", "list[]: must be a whole number, got 'x'"),
         ("list[3]=1", "list[3]: there is no such place; lists are filled from [0] on"),
         ("rows[0].ix=1", "rows[0] has no 'ix'; there are id"),
-        ("name.x=1", "there is no argument 'name.x'; did you mean name?"),
+        ("name.x=1", "there is no argument 'name.x'. Did you mean `name`?"),
         ("a[0]=1", "a is no list"),
-        ("nam.x=1", "there is no argument 'nam'; did you mean name?"),
-        ("list[=1", "there is no argument 'list['; did you mean list?"),
+        ("nam.x=1", "there is no argument 'nam'. Did you mean `name`?"),
+        ("list[=1", "there is no argument 'list['. Did you mean `list`?"),
     ],
 )
 def test_a_pair_that_leads_nowhere_is_explained(text: str, sentence: str) -> None:

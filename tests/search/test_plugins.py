@@ -107,8 +107,8 @@ def test_methods_are_listed_with_their_package_and_our_names_stay_ours(manners: 
         ("ungiven", "'ungiven' of manners failed while it was given what there is: KeyError: 'index'."),
         ("unasked", "'unasked' of manners failed while it searched: SystemError: search."),
         ("exiting", "'exiting' of manners failed while it was given what there is: SystemExit: 3."),
-        ("nonsense", "'nonsense' of manners gave an answer that is none."),
-        ("less", "'less' of manners is none: it has no remove()."),
+        ("nonsense", "'nonsense' of manners returned something that is not an Answer."),
+        ("less", "'less' of manners is not a search method: it has no remove()."),
     ],
 )
 def test_a_method_that_fails_is_named_and_costs_itself_alone(
@@ -241,7 +241,7 @@ def test_an_answer_without_an_end_is_cut() -> None:
     ],
 )  # fmt: skip
 def test_an_answer_that_is_none_is_told(answer: object) -> None:
-    with pytest.raises(MethodFailed, match="answer that is none"):
+    with pytest.raises(MethodFailed, match="not an Answer"):
         checked(OFFER, answer, ALL, lambda _: True)
 
 

@@ -32,7 +32,7 @@ async def test_a_waiting_call_is_answered_from_another_terminal(
         call = studio.call_tool(Ref("tool", "s", "fail"), arguments)
         await wait_until(lambda: waiting(folder))
         (one,) = waiting(folder)
-        assert one.subject == "s.fail" and "destructive" in one.reasons and one.until > one.asked
+        assert one.subject == "s.fail" and "it is marked destructive" in one.reasons and one.until > one.asked
         assert one.arguments["n"] == 1 and "sk-proj" not in str(one.arguments)  # type: ignore[index]
         with pytest.raises(UsageError, match="No call waits"):
             answer(folder, "1-1", approved=True)

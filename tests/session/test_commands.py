@@ -165,4 +165,4 @@ async def test_a_server_that_prints_and_does_not_answer_is_said_to_print() -> No
     server = stdio([sys.executable, "-c", talk], timeouts=Timeouts(connect=3))
     async with opened(server) as studio:
         status = await studio.manager.settle("s")
-        assert status.error is not None and 'is no message: "Welcome!"' in status.error.hint
+        assert status.error is not None and 'It prints text to standard output: "Welcome!"' in status.error.hint

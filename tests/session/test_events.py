@@ -49,7 +49,7 @@ async def test_a_server_that_is_killed_is_told_lost_reconnecting_and_reconnected
     lost, again = told[0], told[1]
     assert isinstance(lost, ServerLost) and "SIGKILL" in lost.error.message and lost.server == "s"
     assert isinstance(again, ServerReconnecting) and (again.attempt, again.of) == (1, 5)
-    assert again.facts == {"event": "ServerReconnecting", "server": "s", "attempt": 1, "of": 5, "said": again.said}
+    assert again.facts == {"event": "ServerReconnecting", "server": "s", "attempt": 1, "of": 5, "said": again.text}
     assert lost.facts["error"] == lost.error.message
     assert "reconnecting, attempt 1 of 5" in notes and "reconnected, 2025-11-25" in notes
 
@@ -65,7 +65,7 @@ async def test_after_the_last_attempt_it_has_failed_and_says_why() -> None:
             os.kill(studio.manager.status("s").pid, signal.SIGKILL)
             await wait_until(lambda: studio.manager.status("s").state in ("retrying", "failed"))
     failed = told[-1]
-    assert isinstance(failed, ServerFailed) and "SIGKILL" in failed.said
+    assert isinstance(failed, ServerFailed) and "SIGKILL" in failed.text
     assert [type(one) for one in told].count(ServerReconnecting) == 1
 
 
@@ -147,7 +147,7 @@ async def test_a_server_over_http_is_asked_whether_it_is_there_and_lost_when_it_
             await server.stop()
             await wait_until(lambda: isinstance(told[-1] if told else None, ServerReconnecting))
             assert [type(one) for one in told] == [ServerLost, ServerReconnecting]
-            assert "the connection was refused" in told[0].said and {one.server for one in told} == {"s"}
+            assert "the connection was refused" in told[0].text and {one.server for one in told} == {"s"}
             async with server:
                 await wait_until(lambda: isinstance(told[-1], ServerReconnected))
 

@@ -11,7 +11,7 @@ import pytest
 
 from mcp_studio.auth.model import Account, AuthExchange, AuthStep
 from mcp_studio.auth.signin import TITLES, SignIn
-from mcp_studio.config.model import Keeping, ServerConfig, Tls
+from mcp_studio.config.model import ServerConfig, Tls, VaultKind
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json
 from mcp_studio.session.sign_in import SignInManager as Begun
@@ -35,7 +35,7 @@ def account(**more: Any) -> Account:
     values: dict[str, Any] = {
         "server": "github", "resource": "https://api.example.com/mcp", "account": "", "issuer": "https://auth.example",
         "scopes": ("read", "write"), "obtained": time.time() - 5, "expires": time.time() + 3600, "refreshable": True,
-        "kept": "the Secret Service keyring", "client_id": "c1", "client_how": "registered", "token_type": "Bearer",
+        "place": "the Secret Service keyring", "client_id": "c1", "client_how": "registered", "token_type": "Bearer",
         "revocable": True, "claims": claims, "id_claims": {},
     }  # fmt: skip
     return Account(**(values | more))
@@ -116,14 +116,14 @@ class FakeAccounts:
     """Accounts of which the test says everything."""
 
     def __init__(self) -> None:
-        self.keeping: Keeping = "keyring"
+        self.keeping: VaultKind = "keyring"
         self.refusal: StudioError | None = None
         self.passphrase: Any = None
         self.known: Account | None = None
         self.told: list[Any] = []
         self.problem: StudioError | None = None
 
-    def keep_in(self, keeping: Keeping) -> None:
+    def keep_in(self, keeping: VaultKind) -> None:
         self.keeping, self.refusal = keeping, None
 
     async def unlock(self) -> None:

@@ -114,7 +114,7 @@ def test_keys_are_written_as_people_write_them() -> None:
     ("settings", "usable", "problems"),
     [
         ({"zoom": "ctrl+t, f7"}, {"zoom": "ctrl+t,f7"}, ()),
-        ({"zom": "ctrl+t"}, {}, ("[keys] zom: there is no such action; did you mean zoom?",)),
+        ({"zom": "ctrl+t"}, {}, ("[keys] zom: there is no such action. Did you mean `zoom`?",)),
         ({"zoom": " , "}, {}, ("[keys] zoom: no key is given.",)),
         ({"jump": "ctrl+n"}, {"jump": "ctrl+n"}, ("[keys] ^n is both jump and new_server.",)),
         ({"submit": "ctrl+j,f7"}, {"submit": "ctrl+j,f7"}, ()),

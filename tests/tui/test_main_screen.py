@@ -259,7 +259,7 @@ async def test_ascii_and_own_keys_are_taken_and_what_is_wrong_with_them_is_told(
     try:
         async with on_stage(raw(), settings=Settings(ascii=True, keys=keys, theme="nosuch")) as stage:
             await stage.told("nothing: there is no such action")
-            await stage.told("There is no theme called nosuch")
+            await stage.told("There is no theme `nosuch`")
             await stage.press("2", "ctrl+t")
             await stage.until(lambda: stage.main.catalog.size.width > 100, "a zoomed pane")
             await stage.press("ctrl+t")

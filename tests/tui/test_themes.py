@@ -98,7 +98,7 @@ def test_a_persons_file_replaces_a_shipped_theme_of_that_name(tmp_path: Path) ->
         (b"primary = ", "It cannot be used"),
         (b"\xff\xfe\x00", "It cannot be used"),
         (b"dark = true\n", "primary: is missing"),
-        (b'primary = "teal"\nacent = "red"\n', "acent: is not a field of a theme; did you mean accent?"),
+        (b'primary = "teal"\nacent = "red"\n', "acent: is not a field of a theme. Did you mean `accent`?"),
         (b'primary = "notacolour"\n', "primary: 'notacolour' is not a colour."),
         (b"primary = 3\n", "primary: has a value of the wrong type."),
         (b'primary = "teal"\ndark = "yes"\n', "dark: has a value of the wrong type."),

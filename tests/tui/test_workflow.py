@@ -45,7 +45,7 @@ async def test_a_workflow_is_loaded_run_step_by_step_and_run_again_from_a_step(t
         file.write_text(PLAN.replace('"demo.list_books"', '"demo.list_bookz"'))
         dialog.load()
         await stage.shows(
-            "Workflow: shelf", r"shelf.toml:8:1: step books", "Did you mean list_books", "○ demo.list_bookz"
+            "Workflow: shelf", r"shelf.toml:8:1: step books", "Did you mean `list_books", "○ demo.list_bookz"
         )
         file.write_text(PLAN)
         dialog.load()

@@ -84,7 +84,7 @@ def test_what_an_expression_is(text: str, value: Any) -> None:
         ("f'{input}'", 1, "no part of an expression"),
         ("__import__('os')", 1, "no function"),
         ("input.city.upper()", 1, "no function"),
-        ("1 + lenn(input.n)", 5, "Did you mean len"),
+        ("1 + lenn(input.n)", 5, "Did you mean `len"),
         ("len()", 1, "takes 1 arguments"),
         ("step", 1, "before the name of a step"),
         ("[a for a in [1] for b in [2]]", 1, "one `for`"),
@@ -103,7 +103,7 @@ def test_what_cannot_be_read_is_told_with_its_column(text: str, column: int | No
 @pytest.mark.parametrize(
     ("text", "column", "says"),
     [
-        ("1 + input.cyti", 5, "`input` has no `cyti`. Did you mean city?"),
+        ("1 + input.ctiy", 5, "`input` has no `ctiy`. Did you mean `city`?"),
         ("nothing.at.all", 1, "There is no `nothing`."),
         ("input.n[7]", 1, "has no item 7"),
         ("input.__class__", 1, "has no `__class__`"),

@@ -201,7 +201,7 @@ def _row(name: str, account: Account | None, about: str) -> tuple[str, ...]:
     if account is None:
         return name, about, "", "", ""
     state = validity(account) + ("" if about == "no" else f", {about}")
-    return name, state, account.issuer, " ".join(account.scopes), account.kept.partition(" /")[0]
+    return name, state, account.issuer, " ".join(account.scopes), account.place.partition(" /")[0]
 
 
 def _print(server: ServerConfig, account: Account | None, why: str, out: Output) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -17,11 +17,10 @@ from mcp_studio.config import clients, importers, save
 from mcp_studio.config.expand import effective, uses
 from mcp_studio.config.exporters import export
 from mcp_studio.config.load import TrustStore, load, read_text, written
-from mcp_studio.config.model import Config, Keeping, Problem, ServerConfig, Source, Untrusted
+from mcp_studio.config.model import Config, Problem, ServerConfig, Settings, Source, Untrusted, VaultKind
 from mcp_studio.config.secrets import map_texts, offers
 from mcp_studio.config.servers import changed, to_table, wrong_address
-from mcp_studio.config.table import nearest
-from mcp_studio.errors import ConfigError, InputNeeded, UsageError, VaultRefused
+from mcp_studio.errors import ConfigError, InputNeeded, UsageError, VaultRefused, nearest
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths, change_file
@@ -31,8 +30,11 @@ from mcp_studio.vault import keyring
 
 _HELP = "mcp-studio config --help"
 
-Keys = Callable[[Mapping[str, str]], Sequence[tuple[str, str, str, str]]]
-"""Returns the studio's keys, including the person's changes: id, keys, what they do, where."""
+Keys = Callable[[Settings], tuple[Sequence[tuple[str, str, str, str]], Sequence[str]]]
+"""Returns the studio's keys, including the person's changes: id, keys, what they do, where.
+
+The second list has a sentence for each setting of keys or theme that the studio does not know.
+"""
 
 
 def run(out: Output, keys: Keys) -> int:
@@ -40,9 +42,9 @@ def run(out: Output, keys: Keys) -> int:
     word, *words = out.options.words or ["show"]
     # Each action with the least and the most words it takes.
     actions: dict[str, tuple[Callable[[list[str], Output], int], int, int]] = {
-        "show": (_show, 0, 0), "path": (_path, 0, 0), "keys": (partial(_keys, keys), 0, 0), "add": (_add, 0, 1),
-        "remove": (_remove, 1, 1), "set": (_set, 2, 2), "trust": (_trust, 0, 0), "import": (_import, 0, 1),
-        "export": (_export, 1, 99), "secrets": (_secrets, 0, 2),
+        "show": (partial(_show, keys), 0, 0), "path": (_path, 0, 0), "keys": (partial(_keys, keys), 0, 0),
+        "add": (_add, 0, 1), "remove": (_remove, 1, 1), "set": (partial(_set, keys), 2, 2), "trust": (_trust, 0, 0),
+        "import": (_import, 0, 1), "export": (_export, 1, 99), "secrets": (_secrets, 0, 2),
     }  # fmt: skip
     action, least, most = actions[word]
     if not least <= len(words) <= most:
@@ -82,14 +84,15 @@ def _path(_: list[str], out: Output) -> int:
 
 
 def _keys(keys: Keys, _: list[str], out: Output) -> int:
-    rows = keys(_loaded(out).settings.keys)
+    rows, problems = keys(_loaded(out).settings)
+    out.warn(*problems)
     out.table([(pressed.replace(",", ", "), title, scope, name) for name, pressed, title, scope in rows])
     return out.done([{"id": row[0], "keys": row[1], "title": row[2], "scope": row[3]} for row in rows])
 
 
-def _show(_: list[str], out: Output) -> int:
+def _show(keys: Keys, _: list[str], out: Output) -> int:
     """Show the configuration in force. Entries appear as written, so they contain no secrets."""
-    config = _loaded(out)
+    config = _checked(_loaded(out), keys)
     settings, names = config.settings, [item.name for item in fields(Limits)]
     limits = {name: value for name in names if (value := getattr(settings.limits, name)) is not None}
     rows = [("files", ", ".join(config.files) or "none"), ("theme", settings.theme), ("secrets", settings.secrets)]
@@ -170,7 +173,13 @@ def _remove(words: list[str], out: Output) -> int:
     return out.done(words[0])
 
 
-def _set(words: list[str], out: Output) -> int:
+def _checked(config: Config, keys: Keys) -> Config:
+    """Add the problems that only the studio's screens know."""
+    found = (Problem("", "", sentence) for sentence in keys(config.settings)[1])
+    return replace(config, problems=(*config.problems, *found))
+
+
+def _set(keys: Keys, words: list[str], out: Output) -> int:
     """Set a key to a TOML value, or to the text itself if it is not TOML. Undo it if the file no longer loads."""
     file, (key, text) = _file(out), words
     try:
@@ -178,10 +187,10 @@ def _set(words: list[str], out: Output) -> int:
     except tomllib.TOMLDecodeError:
         value = text
     before = file.read_bytes() if file.is_file() else b""
-    known = {str(problem) for problem in _load([file]).problems}
+    known = {str(problem) for problem in _checked(_load([file]), keys).problems}
     save.set_value(file, key.split("."), value)
     after = file.read_bytes()
-    if wrong := next((one for one in _load([file]).problems if str(one) not in known), None):
+    if wrong := next((one for one in _checked(_load([file]), keys).problems if str(one) not in known), None):
         change_file(file, lambda now: before if now == after else now)
         raise UsageError(f"{wrong.key or key} {wrong.message}", hint=wrong.hint)
     out.note(f"{key} = {text}")
@@ -300,7 +309,7 @@ def _without_secrets(servers: Sequence[ServerConfig], out: Output) -> Sequence[S
     return moved
 
 
-def _refuse_memory(keeping: Keeping) -> None:
+def _refuse_memory(keeping: VaultKind) -> None:
     if keeping == "memory":
         hint = '[secrets] store = "keyring" or "file" in config.toml keeps them.'
         raise UsageError("Secrets are stored in memory only: they would be gone when this command ends.", hint=hint)

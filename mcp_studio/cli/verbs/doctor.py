@@ -124,11 +124,11 @@ async def remote(studio: Studio, server: ServerConfig, status: Status) -> dict[s
         if not server.signs_in:
             given = "none" if server.auth.kind == "none" else "in its entry"
             return {**facts, "signIn": None, "credentials": given, "access": why_nobody(server)}
-        wanted = "" if status.state == "needs_auth" else ", should it want that"
-        access = why_nobody(server) or f"nobody is{wanted}: {command(server)}"
+        when = "" if status.state == "needs_auth" else ". If it asks for a sign-in"
+        access = why_nobody(server) or f"no{when}: {command(server)}"
         return {**facts, "signIn": {"signedIn": False}, "access": access}
     valid, scopes = accounts.validity(account), f", scopes {' '.join(account.scopes)}" if account.scopes else ""
-    access = f"at {account.issuer}{scopes}; token {valid}, stored in {account.kept}"
+    access = f"at {account.issuer}{scopes}; token {valid}, stored in {account.place}"
     return {**facts, "signIn": {**accounts.as_json(account), "valid": valid}, "access": access}
 
 

@@ -12,8 +12,7 @@ from mcp_studio.catalog.pins import drift, lock, pinned
 from mcp_studio.cli.engine import execute, reachable
 from mcp_studio.cli.targets import configured, select
 from mcp_studio.cli.terminal import Output
-from mcp_studio.config.table import nearest
-from mcp_studio.errors import InputNeeded, StudioError, Unreachable, UsageError
+from mcp_studio.errors import InputNeeded, StudioError, Unreachable, UsageError, nearest
 from mcp_studio.jsontext import Json, mapping, printable
 from mcp_studio.paths import Paths, read_object
 from mcp_studio.present import units

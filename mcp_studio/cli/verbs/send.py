@@ -78,7 +78,7 @@ async def _send(studio: Studio, server: str, frames: Frames, out: Output) -> int
 def _report(exchange: RawExchange, out: Output) -> Json:
     """Print what came back, and return it as JSON."""
     if exchange.problem:
-        out.note(f"what was sent is no message: {exchange.problem}")
+        out.note(f"what was sent is not a message: {exchange.problem}")
     came: list[Json] = []
     for entry in exchange.came_back():
         body = entry.body

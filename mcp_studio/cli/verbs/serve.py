@@ -24,8 +24,7 @@ from mcp_studio.config.expand import effective
 from mcp_studio.config.load import written
 from mcp_studio.config.model import Config, GatewaySettings, ServerConfig
 from mcp_studio.config.secrets import secret_values
-from mcp_studio.config.table import nearest
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import UsageError, nearest
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
 from mcp_studio.tap.desk import serve as serve_desk

@@ -16,8 +16,7 @@ from mcp_studio.cli.questions import Asker
 from mcp_studio.cli.targets import of_server, with_secrets
 from mcp_studio.cli.terminal import INTERRUPTED, EndOfInput, Lines, Output, prompt, say
 from mcp_studio.config.model import Config
-from mcp_studio.config.table import nearest
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import UsageError, nearest
 from mcp_studio.paths import Paths
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio

@@ -84,7 +84,7 @@ async def _watched(studio: Studio, server: str, uris: list[str], out: Output, le
             ends.callback(studio.logs.added.connect(partial(_print_log, out, rank_of(least))))
         if out.options.flag("--events"):
             events = studio.manager.events
-            ends.callback(events.connect(lambda one: _print(out, time.time(), f"{one.server} {one.said}", one.facts)))
+            ends.callback(events.connect(lambda one: _print(out, time.time(), f"{one.server} {one.text}", one.facts)))
             await connect_all(studio, out)  # servers that cannot be reached appear as events
         for name in () if out.options.flag("--events") else names:
             await connected(studio, name, out)

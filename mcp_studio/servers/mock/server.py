@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from mcp_studio.config.table import nearest
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import UsageError, nearest
 from mcp_studio.jsontext import Json, mapping
 from mcp_studio.protocol.events import RequestId
 from mcp_studio.protocol.message import Failure, Message, Notification, Request, Response

@@ -76,7 +76,7 @@ def _with_body(known: dict[str, Json], body: bytes) -> bytes:
 
 
 def _is_json(body: bytes, read: bool) -> bool:
-    """Whether a body is JSON; where it has very many parts, `read` decides, which says that it was when it arrived."""
+    """Whether a body is JSON. One with too many values is not parsed again: `read` says if it was JSON on arrival."""
     if body[:1] not in b"{[" or body[-1:] not in b"}]":
         return False
     if has_more_values(body, _PARTS):

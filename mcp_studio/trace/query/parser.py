@@ -8,8 +8,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
-from mcp_studio.config.table import nearest
-from mcp_studio.errors import UsageError
+from mcp_studio.errors import UsageError, nearest
 from mcp_studio.schema.patterns import PatternError
 from mcp_studio.trace.message import BY_HAND, COMMENTED, DIRECTIONS, KINDS, MARKED, OUTCOMES, PROBE, SEVERITY, Columns
 from mcp_studio.trace.query import terms

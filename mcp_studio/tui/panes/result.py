@@ -304,8 +304,8 @@ class ResultPane(Pane, scope="result"):
             if line != outcomes.outcome_short(outcome)[1]:  # the head of the pane shows the short line
                 yield line, COLOURS[tone]
         yield from ((safe(attempt, 300), "$quiet") for attempt in outcomes.attempts(call))
-        if isinstance(outcome, Lost) and outcome.members:
-            first, *others = (safe(name, 60) for name in outcome.members)
+        if isinstance(outcome, Lost) and outcome.alternatives:
+            first, *others = (safe(name, 60) for name in outcome.alternatives)
             also = f", and so could {', '.join(others)}" if others else ""
             yield f"{first} could take it{also}, though it may run twice: open the tool there and call it.", "$accent"
         problems = list(outcome.problems[:_PROBLEMS])

@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from mcp_studio.auth.hints import port_kept
 from mcp_studio.auth.model import AuthStep
 from mcp_studio.auth.signin import SignIn
-from mcp_studio.config.model import Keeping, ServerConfig
+from mcp_studio.config.model import ServerConfig, VaultKind
 from mcp_studio.errors import StudioError
 from mcp_studio.present import browser as browsers
 from mcp_studio.present import connections, questions, units
@@ -37,12 +37,12 @@ _NO_TOKENS = {
     "none": "Its entry says that nobody signs in: [auth] kind is none.",
     "": "Its credentials are configured: headers, or a name in its address.",
 }
-_PLACES: Sequence[Item[Keeping]] = (
+_PLACES: Sequence[Item[VaultKind]] = (
     Item("The keyring of the system", "keyring"),
     Item("Memory: forgotten when the studio ends", "memory"),
     Item("An encrypted file from now on: requires a passphrase", "file"),
 )
-_WARNINGS: dict[Keeping, str] = {
+_WARNINGS: dict[VaultKind, str] = {
     "memory": "Tokens are stored in memory only: after the next start you have to sign in again.",
     "file": "Tokens are stored in an encrypted file, not in the keyring of the system.",
 }
@@ -438,5 +438,5 @@ def _done(run: SignIn, status: Status | None) -> Parts:
         parts.append((f"{connections.state_words(status)}\n", look))
     if (account := run.account) is not None:
         parts += [*fact("scopes", " ".join(account.scopes) or "none are named"), *fact("token", validity(account))]
-        parts += fact("stored in", account.kept)
+        parts += fact("stored in", account.place)
     return parts
