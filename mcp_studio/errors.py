@@ -3,6 +3,7 @@
 StudioError                 message, hint, exit code
 ├── UsageError              wrong words on the command line, unknown names          exit 2
 ├── ConfigError             a configuration file, key or value                      exit 2
+│   ├── LockHeld            another process is busy with a file                     exit 2
 │   └── VaultRefused        a secret that cannot be stored or read                  exit 2
 ├── SignInNeeded            the server requires credentials that we do not have     exit 3
 ├── Unreachable             no connection could be made                             exit 4
@@ -74,6 +75,10 @@ class ConfigError(StudioError):
         super().__init__(message, hint=hint)
         self.file = file
         self.key = key
+
+
+class LockHeld(ConfigError):
+    """Another process has been busy with a file for too long."""
 
 
 class VaultRefused(ConfigError):

@@ -20,6 +20,7 @@ from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
+from mcp_studio.threads import beside
 from mcp_studio.transport.base import Credentials, Tap
 from mcp_studio.vault.base import MemoryVault, Vault
 from mcp_studio.vault.keyring import open_vault
@@ -190,7 +191,7 @@ class Accounts:
                 return removed, False
             issuers = {issuer, config.auth.issuer, *self.trusted.issuers(holder.resource, holder.account)}
             removals = [await store.remove("client", one, holder.account) for one in issuers if one]
-            self.trusted.forget(holder.resource, holder.account)
+            await beside(self.trusted.forget, holder.resource, holder.account)
             return removed, any(removals)
 
     @property

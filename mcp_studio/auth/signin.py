@@ -32,13 +32,13 @@ from mcp_studio.auth.model import (
 )
 from mcp_studio.auth.tokens import Tokens
 from mcp_studio.config.model import ServerConfig
-from mcp_studio.errors import SignInNeeded, StudioError, Unreachable, UsageError, VaultRefused
+from mcp_studio.errors import ConfigError, SignInNeeded, StudioError, Unreachable, UsageError
 from mcp_studio.signal import Signal
+from mcp_studio.threads import beside
 from mcp_studio.transport.base import Tap
 from mcp_studio.transport.edge import configured
 from mcp_studio.transport.http_connection import ACCEPT
 from mcp_studio.urls import judge
-from mcp_studio.vault.base import beside
 
 if TYPE_CHECKING:
     from mcp_studio.auth.accounts import Accounts
@@ -636,7 +636,7 @@ class SignIn:
         """
         try:
             await self._store.save(grant, self.server)
-        except VaultRefused as problem:
+        except ConfigError as problem:
             if not self._accounts.stays:
                 problem.message = f"The token that was given is lost, as it cannot be stored: {problem.message}"
                 raise

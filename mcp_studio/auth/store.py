@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mcp_studio.auth.model import Account, Client, Damaged, Grant, Pending, Stored, decode, encode, from_json, secrets
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import ConfigError, LockHeld, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
-from mcp_studio.paths import read_object, write_object
+from mcp_studio.paths import change_object, file_lock, read_object, write_object
 from mcp_studio.record import record
-from mcp_studio.vault.base import LockHeld, Vault, beside, file_lock
+from mcp_studio.threads import beside
+from mcp_studio.vault.base import Vault
 
 VERSION = 1
 FILE = "sign-ins.json"
@@ -226,7 +227,7 @@ class GrantStore:
 
     async def _lock_out(self, locks: ExitStack, resource: str, account: str) -> None:
         """Lock out other processes. It polls, because a thread that waits for a file lock cannot be cancelled."""
-        file, end = self._locks / f"{_digest(resource, account)}.lock", time.monotonic() + _PATIENCE
+        file, end = self._locks / _digest(resource, account), time.monotonic() + _PATIENCE
         while True:
             try:
                 locks.enter_context(file_lock(file, f"the sign-in at {resource}", 0))
@@ -282,7 +283,7 @@ class GrantStore:
                 _write_entries(self._file, entries)
 
     def _locked(self) -> AbstractContextManager[object]:
-        return file_lock(self._locks / "sign-ins.lock", "the list of sign-ins") if self.lasting else self._guard
+        return file_lock(self._file, "the list of sign-ins") if self.lasting else self._guard
 
 
 def _digest(*words: str) -> str:
@@ -319,20 +320,28 @@ class Trusted:
 
     def put(self, key: ClientKey, issuer: str) -> None:
         """Remember a client's authorization server; if the state folder cannot be written, signing in goes on."""
-        self._write({**self._known(), key: issuer})
+        self._change(lambda known: {**known, key: issuer})
 
     def forget(self, resource: str, account: str) -> None:
         """Forget the authorization servers of a server's clients."""
-        self._write({key: issuer for key, issuer in self._known().items() if key[:2] != (resource, account)})
+        whose = (resource, account)
+        self._change(lambda known: {key: issuer for key, issuer in known.items() if key[:2] != whose})
 
     def _known(self) -> dict[ClientKey, str]:
-        issuers: dict[ClientKey, str] = {}
-        for one in items_of(read_object(self._file).get("servers")):
-            resource, account, client_id, issuer = (str(mapping(one).get(name, "")) for name in _FIELDS)
-            issuers[resource, account, client_id] = issuer
-        return issuers
+        return _issuers(read_object(self._file))
 
-    def _write(self, known: dict[ClientKey, str]) -> None:
-        servers: list[Json] = [dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in known.items()]
-        with suppress(OSError):
-            write_object(self._file, {"version": 1, "servers": servers})
+    def _change(self, change: Callable[[dict[ClientKey, str]], dict[ClientKey, str]]) -> None:
+        def edit(stored: dict[str, Json]) -> dict[str, Json]:
+            known = change(_issuers(stored)).items()
+            return {"version": 1, "servers": [dict(zip(_FIELDS, (*key, issuer), strict=True)) for key, issuer in known]}
+
+        with suppress(ConfigError):
+            change_object(self._file, edit)
+
+
+def _issuers(stored: dict[str, Json]) -> dict[ClientKey, str]:
+    issuers: dict[ClientKey, str] = {}
+    for one in items_of(stored.get("servers")):
+        resource, account, client_id, issuer = (str(mapping(one).get(name, "")) for name in _FIELDS)
+        issuers[resource, account, client_id] = issuer
+    return issuers

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from mcp_studio.errors import StudioError
 from mcp_studio.limits import MB
-from mcp_studio.paths import write_atomically
+from mcp_studio.paths import file_lock, write_atomically
 from mcp_studio.session.state import at_most
-from mcp_studio.vault.base import file_lock
 
 _LOCK_PATIENCE = 2.0
 
@@ -81,7 +80,7 @@ class Journal:
             self._rewrite(choose(self.lines()))
 
     def _lock(self) -> AbstractContextManager[None]:
-        return file_lock(self._file.with_suffix(".lock"), self._file.name, _LOCK_PATIENCE)
+        return file_lock(self._file, patience=_LOCK_PATIENCE)
 
     def _rewrite(self, lines: Sequence[bytes]) -> None:
         data = b"".join(line + b"\n" for line in lines)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mcp_studio.config.expand import Environ, Lookup, effective
 from mcp_studio.config.importers import read_document
@@ -20,8 +20,8 @@ from mcp_studio.config.servers import read_server
 from mcp_studio.config.settings import load_answers, read_settings
 from mcp_studio.config.table import Document, Table, parse, read_file
 from mcp_studio.errors import ConfigError
-from mcp_studio.jsontext import mapping
-from mcp_studio.paths import Paths, read_object, write_object
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.paths import Paths, change_object, read_object
 from mcp_studio.vault import keyring
 
 VERSION = 1
@@ -43,7 +43,7 @@ class TrustStore(NamedTuple):
 
     def agreed(self, digest: str) -> bool:
         """Whether the person has agreed to the file with this digest."""
-        return digest in self._read()
+        return digest in _agreements(read_object(self.file))
 
     def agree(self, digest: str, file: str = "") -> None:
         """Remember that the person agreed; `file` is stored for people who read the file.
@@ -51,16 +51,13 @@ class TrustStore(NamedTuple):
         Raises:
             ConfigError: the store cannot be written.
         """
-        known = {**self._read(), digest: {"file": file, "time": int(time.time())}}
-        try:
-            write_object(self.file, {"version": VERSION, "agreed": known})
-        except OSError as problem:
-            raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(self.file)) from None
+        new = {digest: {"file": file, "time": int(time.time())}}
+        change_object(self.file, lambda stored: {"version": VERSION, "agreed": {**_agreements(stored), **new}})
 
-    def _read(self) -> dict[str, Any]:
-        # After a damaged or newer store the person is asked again, which is always safe.
-        stored = read_object(self.file)
-        return mapping(stored.get("agreed")) if stored.get("version") == VERSION else {}
+
+def _agreements(stored: dict[str, Json]) -> dict[str, Json]:
+    # After a damaged or newer store the person is asked again, which is always safe.
+    return mapping(stored.get("agreed")) if stored.get("version") == VERSION else {}
 
 
 PROJECT_FILE = ".mcp-studio.toml"

@@ -13,7 +13,7 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError
-from mcp_studio.paths import write_atomically
+from mcp_studio.paths import change_file
 
 
 def put_server(file: Path, server: ServerConfig, *, old_name: str = "") -> None:
@@ -183,14 +183,14 @@ def rewrite(file: Path, change: Callable[[str], str]) -> None:
 
     if file.suffix in (".json", ".jsonc", ".yaml", ".yml"):
         raise ConfigError("It belongs to another program and is not written.", file=str(file))
-    try:
-        before = file.read_bytes() if file.exists() else b""
+
+    def edit(before: bytes) -> bytes:
         text = change(before.decode("utf-8-sig"))
         tomllib.loads(text)
-        if (after := text.encode()) != before:
-            write_atomically(file, after)
-    except OSError as problem:
-        raise ConfigError(f"It cannot be written: {problem.strerror or problem}.", file=str(file)) from None
+        return text.encode()
+
+    try:
+        change_file(file, edit)
     except UnicodeError:
         wrong = "It is not UTF-8 text, or what is to be written has a lone surrogate in it."
         raise ConfigError(wrong, file=str(file), hint="The file is unchanged.") from None

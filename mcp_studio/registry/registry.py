@@ -28,7 +28,7 @@ from mcp_studio.search.engine import Listed
 from mcp_studio.search.index import SearchIndex, Worker
 from mcp_studio.search.method import EVERYWHERE, Document, Reason, Scope
 from mcp_studio.search.usage import Usage
-from mcp_studio.vault.base import in_thread
+from mcp_studio.threads import in_thread
 
 log = logging.getLogger(__name__)
 BATCH = 10_000

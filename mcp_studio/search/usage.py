@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcp_studio.catalog.listing import KINDS, Ref
-from mcp_studio.jsontext import Json, dumps, items_of, mapping
-from mcp_studio.paths import read_object, write_atomically
+from mcp_studio.errors import ConfigError
+from mcp_studio.jsontext import Json, dumps, items_of, loads_or, mapping
+from mcp_studio.paths import change_file, read_object
 
 MOST = 1_000
 """Entries in the file; the entries used last stay."""
@@ -90,17 +91,18 @@ class Usage:
             return
         with self._disk:
             new, self._new = self._new, {}
-            uses = _merge(_entries(read_object(self._file)), new)
-            found = [one for one in uses.items() if all(self._clean(text) == text for text in one[0][1:])]
-            found.sort(key=lambda one: (one[1].last, one[0]))
-            used: list[Json] = [
-                {"kind": ref.kind, "server": ref.server, "name": ref.name, **one._asdict()}
-                for ref, one in found[-MOST:]
-            ]
             try:
-                write_atomically(self._file, dumps({"version": _FORMAT, "used": used}))
-            except OSError:
+                change_file(self._file, lambda data: self._text(_merge(_entries(mapping(loads_or(data))), new)))
+            except ConfigError:
                 self._new = _merge(new, self._new)
+
+    def _text(self, uses: dict[Ref, Uses]) -> bytes:
+        found = [one for one in uses.items() if all(self._clean(text) == text for text in one[0][1:])]
+        found.sort(key=lambda one: (one[1].last, one[0]))
+        used: list[Json] = [
+            {"kind": ref.kind, "server": ref.server, "name": ref.name, **one._asdict()} for ref, one in found[-MOST:]
+        ]
+        return dumps({"version": _FORMAT, "used": used})
 
 
 def _merge(one: dict[Ref, Uses], other: dict[Ref, Uses]) -> dict[Ref, Uses]:

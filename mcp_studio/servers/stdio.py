@@ -12,7 +12,7 @@ from typing import BinaryIO, Protocol
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.limits import DEFAULT
 from mcp_studio.protocol.message import Malformed, Message, parse
-from mcp_studio.vault.base import beside
+from mcp_studio.threads import beside
 
 Put = Callable[[dict[str, Json]], Awaitable[None]]
 """Sends a message."""

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, closing, suppress
 
 from mcp_studio.tap.recorder import LINE, Flow, Recorder, Say
+from mcp_studio.threads import beside
 from mcp_studio.transport.guard import GuardedChild, StartFailure, guard
 from mcp_studio.transport.stdio import (
     DRAIN,
@@ -23,7 +24,6 @@ from mcp_studio.transport.stdio import (
     frame_of,
     how_it_ended,
 )  # fmt: skip
-from mcp_studio.vault.base import beside
 
 _CHUNK = 1 << 16
 _UNKNOWN_CODE = 1

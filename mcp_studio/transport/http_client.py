@@ -15,7 +15,7 @@ from mcp_studio.config.model import ServerConfig, Tls
 from mcp_studio.errors import ConfigError
 from mcp_studio.limits import Limits
 from mcp_studio.record import record
-from mcp_studio.vault.base import beside
+from mcp_studio.threads import beside
 
 if TYPE_CHECKING:
     import httpx2

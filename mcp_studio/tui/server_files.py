@@ -14,8 +14,8 @@ from mcp_studio.config.save import put_server, remove_server, rewrite, set_value
 from mcp_studio.config.servers import changed
 from mcp_studio.config.settings import to_table
 from mcp_studio.errors import ConfigError
+from mcp_studio.threads import beside
 from mcp_studio.vault import keyring
-from mcp_studio.vault.base import beside
 
 if TYPE_CHECKING:
     from mcp_studio.studio import Studio

@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
-import threading
-import time
-from collections.abc import Callable, Generator
-from concurrent.futures import Future
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Literal, ParamSpec, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Literal, Protocol
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.errors import VaultRefused
-from mcp_studio.paths import try_lock
 
 Drawer = Literal["secrets", "tokens"]
 """The secrets that a person named for `${keyring:NAME}`, and the tokens of sign-ins, which no reference can read."""
@@ -36,15 +28,11 @@ class VaultDamaged(VaultRefused):
     """The stored content is not what was written."""
 
 
-class LockHeld(VaultRefused):
-    """Another process has held a lock for too long."""
-
-
 class Vault(Protocol):
     """Stores secrets by their names.
 
     Every call may block until a person has unlocked the vault, so that coroutines call it in a thread (`beside`). Every
-    call may raise `VaultRefused`.
+    call may raise `VaultRefused`, and one that writes a file `ConfigError`.
     """
 
     kind: Keeping
@@ -81,50 +69,3 @@ class MemoryVault:
 
     def delete(self, name: str) -> bool:
         return self.secrets.pop(name, None) is not None
-
-
-@contextmanager
-def file_lock(file: Path, what: str, patience: float = 30.0) -> Generator[None]:
-    """Hold a lock against other processes and threads. Waiting blocks; with a patience of 0 seconds it tries once.
-
-    The file stays: deleting it while another process waits for it would give the lock to both.
-
-    Raises:
-        LockHeld: another process holds the lock for longer.
-        OSError: the file cannot be created.
-    """
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with open(file, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as opened:
-        until = time.monotonic() + patience
-        while not try_lock(opened.fileno()):
-            if time.monotonic() >= until:
-                hint = f"Where none is running, something else holds {file} open."
-                raise LockHeld(f"Another studio has been busy with {what} for more than {patience:g} s.", hint=hint)
-            time.sleep(0.02)
-        yield  # closing the file releases the lock
-
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def in_thread(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> Future[T]:
-    """Run a function in a thread of its own; the program can end without waiting for it."""
-    future: Future[T] = Future()
-    future.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            result = work(*args, **named)
-        except BaseException as problem:  # boundary: a library of the system may raise anything
-            future.set_exception(problem)
-        else:
-            future.set_result(result)
-
-    threading.Thread(target=run, name="vault", daemon=True).start()
-    return future
-
-
-async def beside(work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
-    """Await a function that may wait for a person. Cancelling the caller ends the wait; the function goes on."""
-    return await asyncio.wrap_future(in_thread(work, *args, **named))

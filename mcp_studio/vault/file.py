@@ -13,8 +13,8 @@ from typing import Any
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.errors import VaultRefused
-from mcp_studio.paths import write_atomically
-from mcp_studio.vault.base import AskPassphrase, Drawer, VaultDamaged, file_lock
+from mcp_studio.paths import change_file
+from mcp_studio.vault.base import AskPassphrase, Drawer, VaultDamaged
 
 FORMAT = "mcp-studio secrets"
 VERSION = 1
@@ -69,23 +69,26 @@ class FileVault:
     def _change(self, change: Callable[[dict[str, str]], object]) -> None:
         """Read the file, change it and write it, under a lock against other processes."""
         self._load()  # a person may have to enter the passphrase, which must not happen while the lock is held
-        try:
-            with file_lock(self._file.with_suffix(".lock"), "the encrypted secrets"):
-                secrets = self._load()
-                change(secrets)
-                kdf, key = self._keys[self._file] if self._file.exists() else self._new_key()
-                write_atomically(self._file, _encoded(secrets, kdf, key))
-        except OSError as problem:
-            raise self._failed("written", problem) from None
+
+        def edit(text: bytes) -> bytes:
+            secrets = self._secrets(text) if text else {}
+            change(secrets)
+            kdf, key = self._keys[self._file] if text else self._new_key()
+            return _encoded(secrets, kdf, key)
+
+        change_file(self._file, edit, "the encrypted secrets")
 
     def _load(self) -> dict[str, str]:
         """All secrets of the file; none if there is no file."""
         try:
-            text = self._file.read_bytes()
+            return self._secrets(self._file.read_bytes())
         except FileNotFoundError:
             return {}
         except OSError as problem:
-            raise self._failed("read", problem) from None
+            reason = f"The encrypted file {self._file} cannot be read: {problem.strerror or problem}."
+            raise VaultRefused(reason, file=str(self._file)) from None
+
+    def _secrets(self, text: bytes) -> dict[str, str]:
         content = self._content(text)
         kdf = content["kdf"]
         with _prompt_lock:
@@ -140,10 +143,6 @@ class FileVault:
             hint = f"Set {VARIABLE}, or use the studio on a terminal, which asks."
             raise VaultRefused(f"{self._file} is encrypted under a passphrase, and nobody gave it.", hint=hint)
         return passphrase
-
-    def _failed(self, action: str, problem: OSError) -> VaultRefused:
-        reason = problem.strerror or str(problem)
-        return VaultRefused(f"The encrypted file {self._file} cannot be {action}: {reason}.", file=str(self._file))
 
     def _damaged(self, reason: str) -> VaultDamaged:
         hint = "Put a copy back, or take it away and store the secrets again."

@@ -10,8 +10,8 @@ from typing import get_args
 from mcp_studio.config.model import Keeping, ServerConfig
 from mcp_studio.config.secrets import offers, placed
 from mcp_studio.errors import ConfigError, VaultRefused
-from mcp_studio.jsontext import mapping
-from mcp_studio.paths import Paths, read_object, write_object
+from mcp_studio.jsontext import Json, mapping
+from mcp_studio.paths import Paths, change_object, read_object
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor
 from mcp_studio.vault.base import AskPassphrase, Drawer, MemoryVault, Vault, VaultDamaged
@@ -90,18 +90,22 @@ def _names_file() -> Path:
 
 def names() -> dict[str, Keeping]:
     """The names under which a person has stored secrets, sorted, and the kind of place of each."""
-    entries = mapping(read_object(_names_file()).get("names"))  # only listings depend on this file
-    return {name: keeping for name, keeping in sorted(entries.items()) if keeping in get_args(Keeping)}
+    return _names(read_object(_names_file()))  # only listings depend on this file
+
+
+def _names(stored: dict[str, Json]) -> dict[str, Keeping]:
+    entries = sorted(mapping(stored.get("names")).items())
+    return {name: keeping for name, keeping in entries if keeping in get_args(Keeping)}
 
 
 def _save_name(name: str, keeping: Keeping | None) -> None:
     """Remember the place of a name's secret; None forgets the name."""
-    file = _names_file()
-    entries = {key: value for key, value in {**names(), name: keeping}.items() if value is not None}
-    try:
-        write_object(file, {"version": 1, "names": entries})
-    except OSError as problem:
-        raise ConfigError(f"Cannot be written: {problem.strerror or problem}.", file=str(file)) from None
+
+    def edit(stored: dict[str, Json]) -> dict[str, Json]:
+        entries = {**_names(stored), name: keeping}
+        return {"version": 1, "names": {key: value for key, value in entries.items() if value is not None}}
+
+    change_object(_names_file(), edit)
 
 
 def check_name(name: str) -> str:

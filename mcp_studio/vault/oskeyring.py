@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Keeping
 from mcp_studio.errors import VaultRefused
-from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, T, VaultDamaged, in_thread
+from mcp_studio.threads import T, in_thread
+from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, VaultDamaged
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend

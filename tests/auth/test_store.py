@@ -13,9 +13,9 @@ import pytest
 
 from mcp_studio.auth.model import Client, Damaged, Grant, Pending, decode, encode, secrets
 from mcp_studio.auth.store import GrantStore
-from mcp_studio.errors import StudioError, VaultRefused
+from mcp_studio.errors import LockHeld, StudioError, VaultRefused
 from mcp_studio.redact import Redactor
-from mcp_studio.vault.base import LockHeld, MemoryVault, Vault
+from mcp_studio.vault.base import MemoryVault, Vault
 from tests.support import run
 
 CLIENT = Client(

@@ -13,11 +13,11 @@ from mcp_studio.call.history import History, Past
 from mcp_studio.call.secrets import SecretFilter, secret_places
 from mcp_studio.call.store import Journal
 from mcp_studio.catalog.listing import Ref
-from mcp_studio.errors import StudioError
+from mcp_studio.errors import LockHeld, StudioError
 from mcp_studio.jsontext import Json, dumps, loads
+from mcp_studio.paths import file_lock
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.field import Form, List, Object, Text
-from mcp_studio.vault.base import LockHeld, file_lock
 from tests.support import ROOT, run
 
 PLAIN = SecretFilter()
@@ -170,7 +170,7 @@ def test_a_lock_that_is_not_given_back_is_no_reason_to_wait_for_ever(
     file = tmp_path / "h.jsonl"
     journal = Journal(file, lambda lines: lines)
     journal.add([b"one"])
-    with file_lock(file.with_suffix(".lock"), "a test"):
+    with file_lock(file):
         with pytest.raises(LockHeld):
             journal.add([b"two"])
         with pytest.raises(LockHeld):

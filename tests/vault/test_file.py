@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +15,6 @@ from mcp_studio.vault import file as sealed
 from mcp_studio.vault import keyring
 from mcp_studio.vault.base import Vault, VaultDamaged
 from mcp_studio.vault.file import FileVault, Keys, file_in
-from mcp_studio.vault.keyring import open_vault
-from tests.support import ROOT
 
 PASSPHRASE = "correct horse"
 
@@ -161,28 +157,6 @@ def test_a_newer_version_is_left_alone(home: Path) -> None:
     changed(home, version=2)
     with pytest.raises(VaultDamaged, match="version 2, made by a newer studio"):
         vault(home).set("x", "z")
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from mcp_studio.vault.file import COST
-from mcp_studio.vault.keyring import open_vault
-COST["n"] = 16
-kept = open_vault("file", Path(sys.argv[2]))
-for number in range(20):
-    kept.set(f"{sys.argv[1]}{number}", sys.argv[1] * 50)
-"""
-
-
-def test_two_processes_do_not_lose_each_others_secrets(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MCP_STUDIO_PASSPHRASE", PASSPHRASE)
-    command = [sys.executable, "-c", WRITER]
-    writers = [subprocess.Popen([*command, name, str(home)], cwd=ROOT) for name in "ab"]
-    assert [writer.wait(60) for writer in writers] == [0, 0]
-    kept = open_vault("file", home)
-    assert all(kept.get(f"{name}{number}") == name * 50 for name in "ab" for number in range(20))
-    assert sorted(one.name for one in file_in(home).parent.iterdir()) == ["secrets.json", "secrets.lock"]
 
 
 def test_what_another_has_made_meanwhile_with_another_passphrase_is_asked_for(home: Path) -> None:

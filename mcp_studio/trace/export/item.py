@@ -14,13 +14,13 @@ from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, items_of, loads_or, mapping
 from mcp_studio.protocol.versions import META_SERVER, MODERN_VERSIONS
 from mcp_studio.redact import Redactor
+from mcp_studio.threads import in_thread
 from mcp_studio.trace import message as bits
 from mcp_studio.trace.lint.rules import Finding
 from mcp_studio.trace.message import Columns, Reader, Recording
 from mcp_studio.trace.search import comments_of
 from mcp_studio.trace.server_tap import redacted
 from mcp_studio.trace.store import LARGE
-from mcp_studio.vault.base import in_thread
 
 _LARGEST = 1 << 20
 _REQUEST, _HTTP, _RESULT = bits.KINDS.index("request"), bits.KINDS.index("http"), bits.KINDS.index("result")

@@ -19,12 +19,12 @@ from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import errors
 from mcp_studio.schema.form import build
+from mcp_studio.threads import beside
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.external import edit_file
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, glyphs, spread
-from mcp_studio.vault.base import beside
 
 if TYPE_CHECKING:
     from mcp_studio.tui.panes.call import CallPane

@@ -20,9 +20,9 @@ from mcp_studio.present import units
 from mcp_studio.present.accounts import account_rows, claim_rows
 from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
+from mcp_studio.threads import beside
 from mcp_studio.tui.screens.dialog import Choice, Choose, Confirm, Dialog, Item, Parts, fact
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
-from mcp_studio.vault.base import beside
 from mcp_studio.vault.file import SHORTEST
 from mcp_studio.vault.keyring import move
 

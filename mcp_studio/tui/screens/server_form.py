@@ -21,6 +21,7 @@ from mcp_studio.present import connections, units
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.session.state import TestReport
+from mcp_studio.threads import beside
 from mcp_studio.tui import server_files
 from mcp_studio.tui.app import failure_text
 from mcp_studio.tui.form.view import FormView
@@ -28,7 +29,6 @@ from mcp_studio.tui.screens import server_entry
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.screens.secrets import offered
 from mcp_studio.tui.views.rows import glyphs
-from mcp_studio.vault.base import beside
 
 _PAUSE = 0.15
 """Seconds without a key after which a paste is read."""

@@ -23,12 +23,12 @@ from textual.widgets.option_list import Option
 import mcp_studio
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
+from mcp_studio.threads import beside
 from mcp_studio.trace.disk.sessions import used
 from mcp_studio.tui.actions import Action, spell_all
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, section
 from mcp_studio.tui.views.rows import glyphs
-from mcp_studio.vault.base import beside
 from mcp_studio.vault.keyring import place_in_words
 
 if TYPE_CHECKING:
