@@ -7,7 +7,6 @@ import os
 import secrets
 import signal
 import socket
-import threading
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -37,6 +36,7 @@ from mcp_studio.gateway.tasks import TaskDesk
 from mcp_studio.protocol.lines import Line, LineSplitter, Oversize
 from mcp_studio.studio import Studio
 from mcp_studio.tap.stdio import Writer, pieces_of, writer_to
+from mcp_studio.threads import in_thread
 from mcp_studio.transport.stdio import PipeWriter, WriterClosed
 
 Body = Callable[[Studio], Awaitable[int]]
@@ -179,7 +179,7 @@ def _processes(count: int, serve: Callable[[], int]) -> int:
             process = os.fork()
             if process == 0:
                 os.close(held)
-                threading.Thread(target=_end_with, args=(alive,), daemon=True).start()
+                in_thread(_end_with, alive)
                 for number, handler in before.items():
                     signal.signal(number, handler)
                 os._exit(_child(serve))

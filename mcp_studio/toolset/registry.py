@@ -25,6 +25,7 @@ from mcp_studio.schema.field import defaults
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import pointer
 from mcp_studio.signal import Signal
+from mcp_studio.threads import in_thread
 
 MOST_WAITING = 1_000
 """The most calls that wait in a queue."""
@@ -101,7 +102,7 @@ class Queue:
             self._jobs.append((future, work))
             if self._running < self._most:
                 self._running += 1
-                threading.Thread(target=self._drain, name="tools", daemon=True).start()
+                in_thread(self._drain)
         return future
 
     def _drain(self) -> None:

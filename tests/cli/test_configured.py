@@ -117,8 +117,10 @@ def test_values_are_set_only_where_they_load() -> None:
     assert cli("config", "set", "limits.connect", "30").code == 0
     assert file.read_text().startswith("# mine\n")
     before = file.read_bytes()
+    file.symlink_to(file.rename(file.with_name("real.toml")))
     wrong = cli("config", "set", "limits.conect", "30")
     assert wrong.code == 2 and "Did you mean `connect`?" in wrong.err and file.read_bytes() == before
+    assert file.is_symlink()
     shown = cli("config", "show", "--json").json["result"]
     assert shown["theme"] == "nord" and shown["limits"]["connect"] == 30
 

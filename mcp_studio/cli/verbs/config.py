@@ -24,7 +24,7 @@ from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError, VaultRefused
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
-from mcp_studio.paths import Paths
+from mcp_studio.paths import Paths, change_file
 from mcp_studio.present import definition, units
 from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
@@ -182,10 +182,9 @@ def _set(words: list[str], out: Output) -> int:
     before = file.read_bytes() if file.is_file() else b""
     known = {str(problem) for problem in _load([file]).problems}
     save.set_value(file, key.split("."), value)
+    after = file.read_bytes()
     if wrong := next((one for one in _load([file]).problems if str(one) not in known), None):
-        file.unlink()
-        if before:
-            file.write_bytes(before)
+        change_file(file, lambda now: before if now == after else now)
         raise UsageError(f"{wrong.key or key} {wrong.message}", hint=wrong.hint)
     out.note(f"{key} = {text}")
     return out.done({key: value})
