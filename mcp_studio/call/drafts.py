@@ -10,7 +10,7 @@ from mcp_studio.call.history import History
 from mcp_studio.call.secrets import SecretFilter
 from mcp_studio.call.store import Saver, read_end
 from mcp_studio.jsontext import Json, dumps, loads_or, mapping
-from mcp_studio.paths import write_atomically
+from mcp_studio.paths import change_file
 from mcp_studio.redact import Redactor
 
 _FORMAT = 1
@@ -20,6 +20,9 @@ _LARGEST = 256 * 1024
 """Bytes of the largest draft that is written to disk."""
 _MOST_READ = 64 * 1024 * 1024
 """Bytes that are read of the file; only the end of a larger file is read, which is not valid JSON."""
+
+_Draft = tuple[Json, frozenset[str]]
+"""The value, and the names of what is secret in it."""
 
 
 class Drafts:
@@ -32,9 +35,9 @@ class Drafts:
     def __init__(self, file: Path, keeper: SecretFilter = SecretFilter()) -> None:  # noqa: B008
         self._file = file
         self._keeper = keeper
-        self._drafts: dict[str, tuple[Json, frozenset[str]]] = {
-            key: (one, frozenset()) for key, one in _read(file).items()
-        }
+        self._drafts = _read(file)
+        self._changed: dict[str, _Draft] = {}
+        """The drafts that are not written yet: another studio may write the others."""
         self._saver = Saver(self._save, _DELAY)
         self.close = self._saver.finish
         """Writes pending drafts."""
@@ -56,30 +59,41 @@ class Drafts:
         while len(self._drafts) > _MOST:
             del self._drafts[next(iter(self._drafts))]
         if before[0] != value:
+            self._changed[key] = value, hidden
             self._saver.soon()
 
     async def _save(self) -> None:
-        await asyncio.to_thread(self._write, self._drafts.copy())
+        changed, self._changed = self._changed, {}
+        await asyncio.to_thread(self._write, changed)
 
-    def _write(self, drafts: dict[str, tuple[Json, frozenset[str]]]) -> None:
-        texts = {key: text for key, draft in drafts.items() if (text := self._text(*draft))}
-        body = b",".join(dumps(key) + b":" + text for key, text in texts.items())
-        write_atomically(self._file, b'{"version":%d,"drafts":{%b}}' % (_FORMAT, body))
+    def _write(self, changed: dict[str, _Draft]) -> None:
+        def edit(before: bytes) -> bytes:
+            drafts = {key: draft for key, draft in _drafts_in(before).items() if key not in changed} | changed
+            texts = {key: text for key, draft in drafts.items() if (text := self._text(*draft))}
+            body = b",".join(dumps(key) + b":" + texts[key] for key in [*texts][-_MOST:])
+            return b'{"version":%d,"drafts":{%b}}' % (_FORMAT, body)
+
+        change_file(self._file, edit)
 
     def _text(self, value: Json, hidden: frozenset[str]) -> bytes:
-        """The bytes of a draft for the disk; empty where it is too large or no JSON."""
+        """The bytes of a draft for the disk; empty where it is None, too large or no JSON."""
         with suppress(ValueError, TypeError, RecursionError):
-            if len(text := dumps(self._keeper.without(value, hidden)[0])) <= _LARGEST:
+            if value is not None and len(text := dumps(self._keeper.without(value, hidden)[0])) <= _LARGEST:
                 return text
         return b""
 
 
-def _read(file: Path) -> dict[str, Json]:
+def _read(file: Path) -> dict[str, _Draft]:
     try:
-        value = mapping(loads_or(read_end(file, _MOST_READ), exact=True))
+        return _drafts_in(read_end(file, _MOST_READ))
     except OSError:
         return {}
-    return mapping(value.get("drafts")) if value.get("version") == _FORMAT else {}
+
+
+def _drafts_in(data: bytes) -> dict[str, _Draft]:
+    value = mapping(loads_or(data, exact=True))
+    drafts = mapping(value.get("drafts")) if value.get("version") == _FORMAT else {}
+    return {key: (one, frozenset()) for key, one in drafts.items()}
 
 
 class Memory:

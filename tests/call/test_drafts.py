@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,23 @@ def test_none_forgets_and_the_oldest_go_first(tmp_path: Path) -> None:
     assert drafts.get("k0") is None and drafts.get("k509") is None and drafts.get("k508") == 508
 
 
+def test_two_studios_do_not_lose_each_others_drafts(tmp_path: Path) -> None:
+    file = tmp_path / "d.json"
+    kept(file, ("old", 1))
+
+    async def go() -> None:
+        one, other = Drafts(file), Drafts(file)
+        one.put("a", {"x": 1.5})
+        await one.close()
+        other.put("b", 2)
+        other.put("old", None)
+        await other.close()
+
+    run(go())
+    drafts = Drafts(file)
+    assert [drafts.get(key) for key in ("a", "b", "old")] == [{"x": 1.5}, 2, None]
+
+
 def test_a_damaged_file_reads_as_no_drafts(tmp_path: Path) -> None:
     file = tmp_path / "d.json"
     for text in ("{", "[]", '{"version":1,"drafts":[]}'):
@@ -77,13 +95,13 @@ def test_the_newest_state_is_what_stays_on_the_disk(tmp_path: Path, monkeypatch:
     written: list[bytes] = []
     entered, leave = threading.Event(), threading.Event()
 
-    def slowly(file: Path, data: bytes) -> None:
+    def slowly(file: Path, edit: Callable[[bytes], bytes]) -> None:
         if not written and not entered.is_set():
             entered.set()
             leave.wait(5)
-        written.append(data)
+        written.append(edit(b""))
 
-    monkeypatch.setattr("mcp_studio.call.drafts.write_atomically", slowly)
+    monkeypatch.setattr("mcp_studio.call.drafts.change_file", slowly)
 
     async def go() -> None:
         drafts = Drafts(tmp_path / "d.json")
