@@ -5,6 +5,7 @@ StudioError                 message, hint, exit code
 ├── ConfigError             a configuration file, key or value                      exit 2
 │   ├── LockHeld            another process is busy with a file                     exit 2
 │   └── VaultRefused        a secret that cannot be stored or read                  exit 2
+│       └── VaultDamaged    the stored content is not what was written              exit 2
 ├── SignInNeeded            the server requires credentials that we do not have     exit 3
 ├── Unreachable             no connection could be made                             exit 4
 │   └── ConnectionLost      the connection ended during a request                   exit 4
@@ -83,6 +84,10 @@ class LockHeld(ConfigError):
 
 class VaultRefused(ConfigError):
     """The vault cannot store or read secrets; the error says why, and what to do about it."""
+
+
+class VaultDamaged(VaultRefused):
+    """What the vault has stored is not what was written."""
 
 
 class SignInNeeded(StudioError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
@@ -21,13 +20,6 @@ else:
     import fcntl
 
 APP = "mcp-studio"
-_RESERVED = (
-    r"(?i)(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$)\s*(?:\.|\Z)"
-    r"|(?:desktop\.ini|thumbs\.db)\Z"
-)
-"""Names that Windows takes for a device or a setting, whatever follows the dot."""
-LONGEST_NAME = 240
-"""Bytes of a file name: file systems take 255, and temporary files append some characters."""
 
 
 @record(frozen=True)
@@ -72,18 +64,6 @@ class Paths:
     def trust_file(self) -> Path:
         """The list of project files that the person has agreed to."""
         return self.state / "trusted.json"
-
-
-def portable(name: str) -> bool:
-    """Whether Linux, macOS and Windows take a name for a file, which is neither hidden nor read as an option."""
-    return (
-        name.isprintable()
-        and not re.search(r'[<>:"/\\|?*]', name)
-        and name[:1] not in ("", ".", "-", " ")
-        and name[-1] not in ". "
-        and not re.match(_RESERVED, name)
-        and len(name.encode()) <= LONGEST_NAME
-    )
 
 
 def home(environ: Mapping[str, str] = os.environ) -> Path:
@@ -159,7 +139,7 @@ def change_file(file: Path, edit: Callable[[bytes], bytes], what: str = "") -> N
             if (after := edit(before)) != before:
                 write_atomically(file, after)
     except OSError as problem:
-        raise ConfigError(f"It cannot be written: {problem.strerror or problem}.", file=str(file)) from None
+        raise ConfigError(f"{file} cannot be written: {problem.strerror or problem}.", file=str(file)) from None
 
 
 def change_object(file: Path, edit: Callable[[dict[str, Json]], Mapping[str, Json]]) -> None:

@@ -81,7 +81,8 @@ def safe(text: object, limit: int = 2_000, *, lines: bool = False) -> SafeText:
         raw, tail = raw[:limit], f"… {_size(raw[limit:])} more"
     if raw.isascii() and (raw.replace("\n", "") if lines else raw).isprintable():
         return SafeText(raw + tail)
-    return SafeText(_visible(_breaks(raw, lines)) + tail)
+    raw = raw.replace("\r\n", "\n")
+    return SafeText(_visible(raw.expandtabs(_TAB) if lines else raw.replace("\n", "⏎").replace("\t", " ")) + tail)
 
 
 def escape_live(text: str) -> str:
@@ -91,11 +92,6 @@ def escape_live(text: str) -> str:
 
 def _escape(found: re.Match[str]) -> str:
     return "\\u007f" if found[0] == "\x7f" else json.dumps(found[0])[1:-1]
-
-
-def _breaks(text: str, lines: bool) -> str:
-    text = text.replace("\r\n", "\n")
-    return text.expandtabs(_TAB) if lines else text.replace("\n", "⏎").replace("\t", " ")
 
 
 def _visible(text: str) -> str:

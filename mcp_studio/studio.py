@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cached_property, partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Unpack
 
 from mcp_studio import __version__
@@ -34,7 +33,7 @@ from mcp_studio.session.inbox import Inbox
 from mcp_studio.session.manager import ConnectionManager
 from mcp_studio.session.raw import RawConnection
 from mcp_studio.session.rules import AnswerRules
-from mcp_studio.session.sign_in import SignInManager
+from mcp_studio.session.sign_in import SignInManager, make_accounts
 from mcp_studio.session.state import TestReport
 from mcp_studio.session.task_manager import TaskManager
 from mcp_studio.trace.lint.ledger import Ledger
@@ -75,9 +74,7 @@ class Studio:
         self.memory = Memory(paths.state, self.redactor, settings.history)
         self.usage = Usage(paths.state / "search-usage.json" if settings.search_usage else None, self.redactor.text)
         self.checker = Checker(settings.limits)
-        accounts = lambda: import_module("mcp_studio.auth.accounts").Accounts(  # noqa: E731
-            settings, paths, self.limits, self.redactor, browser=browser
-        )
+        accounts = partial(make_accounts, settings, paths, self.redactor, browser)
         self.signing = SignInManager(accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
         make = self.signing.transport
         self.manager = ConnectionManager(
@@ -192,8 +189,10 @@ class Studio:
         return self._new_index(self.catalog)
 
     def _new_index(self, catalog: Catalog | None = None) -> SearchIndex:
+        from mcp_studio.search.index import SearchIndex
+
         settings = self.config.settings
-        return import_module("mcp_studio.search.index").SearchIndex(
+        return SearchIndex(
             catalog, tags=self.groups.tags, usage=self.usage, cache=self.paths.cache,
             semantic=settings.search_semantic, cjk=settings.search_cjk, redact=self.redactor.bytes,
         )  # fmt: skip
@@ -201,8 +200,10 @@ class Studio:
     @cached_property
     def registry(self) -> ToolRegistry:
         """The tools of all servers across runs, for programs and agents; once created, it follows the catalog."""
+        from mcp_studio.registry.registry import ToolRegistry
+
         where = self.config.settings.registry_storage or self.paths.state / "registry.json"
-        return import_module("mcp_studio.registry.registry").ToolRegistry(
+        return ToolRegistry(
             where, catalog=self.catalog, index=self._new_index, usage=self.usage, redact=self.redactor.bytes
         )
 
@@ -211,7 +212,9 @@ class Studio:
     @cached_property
     def breakpoints(self) -> Breakpoints:
         """Breakpoints on the studio's own connections, if it was opened with them."""
-        return import_module("mcp_studio.tap.connection").Breakpoints(self.redactor, self.limits)
+        from mcp_studio.tap.connection import Breakpoints
+
+        return Breakpoints(self.redactor, self.limits)
 
     async def open_raw(self, server: ServerConfig) -> RawConnection:
         """Open a further connection to a server, in the studio or not, on which only messages written by hand are sent.

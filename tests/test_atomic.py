@@ -55,7 +55,7 @@ def test_a_change_that_fails_or_changes_nothing_leaves_the_file_alone(tmp_path: 
     with pytest.raises(ZeroDivisionError):
         change_file(file, lambda before: b"%d" % (1 / 0))
     assert file.read_bytes() == b"one" and file.stat().st_ino == inode and list(tmp_path.iterdir()) == [file]
-    with pytest.raises(ConfigError, match="It cannot be written: "):
+    with pytest.raises(ConfigError, match="below cannot be written: "):
         change_file(tmp_path / "file" / "below", lambda before: b"x")
 
 

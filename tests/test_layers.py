@@ -21,7 +21,7 @@ from tests.support import ROOT
 PACKAGE = ROOT / "mcp_studio"
 
 LAYERS = (
-    "config schema protocol vault errors signal paths jsontext safetext redact record limits urls",
+    "config schema protocol vault errors signal paths jsontext safetext redact record limits urls threads",
     "transport auth sandbox",
     "session catalog trace",
     "call search registry tap",
@@ -49,6 +49,7 @@ DEFERRED_STDLIB = "difflib fcntl importlib ipaddress msvcrt urllib resource webb
 DOORS = {
     *("mcp_studio", "mcp_studio.__main__", "mcp_studio.cli.main", "mcp_studio.session.sign_in"),
     *("mcp_studio.vault.keyring", "mcp_studio.studio", "mcp_studio.search.engine"),
+    *("mcp_studio.cli.verbs.call", "mcp_studio.cli.verbs.listing", "mcp_studio.cli.verbs.serve"),
 }
 """Modules that may import ours inside a function: they open what is asked for, such as a verb or a transport."""
 TEXT_OUTPUT = ("textual", "rich", "argparse")
@@ -107,6 +108,28 @@ def _imports(name: str, tree: ast.Module) -> Iterator[Import]:
                 waiting.append((child, deferred or inside, typing_only or guarded))
 
 
+@cache
+def all_imports() -> tuple[Import, ...]:
+    """The import statements, and the imports by a name in quotes."""
+    return (*imports(), *(found for name in modules() for found in _quoted(name)))
+
+
+def _quoted(name: str) -> Iterator[Import]:
+    """The modules of ours that a module names for `import_module`, as `module:Name`, or as a verb to load."""
+    for node in nodes_of(name):
+        match node:
+            case ast.Call(func=ast.Name(id="load"), args=[ast.Constant(value=str(verb))]):
+                target = f"mcp_studio.cli.verbs.{verb}"
+            case ast.Call(func=ast.Name(id="import_module"), args=[ast.Constant(value=str(target))]):
+                pass
+            case ast.Constant(value=str(text)):
+                target = text.rpartition(":")[0]
+            case _:
+                continue
+        if target in modules():
+            yield Import(name, target, node.lineno, deferred=True, typing_only=False)
+
+
 def _targets(name: str, node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
@@ -130,7 +153,7 @@ def test_every_room_is_on_the_map() -> None:
 def test_a_lower_layer_never_imports_a_higher_one() -> None:
     wrong = [
         str(one)
-        for one in imports()
+        for one in all_imports()
         if (target := room_of(one.target)) and (room := room_of(one.importer)) and ROW[target] > ROW[room]
     ]
     assert wrong == []
@@ -139,7 +162,7 @@ def test_a_lower_layer_never_imports_a_higher_one() -> None:
 def test_front_ends_never_import_each_other() -> None:
     wrong = [
         str(one)
-        for one in imports()
+        for one in all_imports()
         if (room := room_of(one.importer)) in FRONT_ENDS
         and (target := room_of(one.target)) in FRONT_ENDS
         and room != target
@@ -152,7 +175,7 @@ def test_only_what_is_named_is_imported_late() -> None:
     allowed = {*DEFERRED, *DEFERRED_STDLIB}
     wrong = [
         str(one)
-        for one in imports()
+        for one in all_imports()
         if one.deferred
         and not one.typing_only
         and one.importer not in DOORS
@@ -165,7 +188,7 @@ def test_only_what_is_named_is_imported_late() -> None:
 def test_there_is_no_import_cycle() -> None:
     """Of all imports, those inside functions too; the screens are left out."""
     graph: dict[str, set[str]] = {name: set() for name in modules() if room_of(name) != "tui"}
-    for one in imports():
+    for one in all_imports():
         if one.importer in graph and one.target in graph and not one.typing_only:
             graph[one.importer].add(one.target)
     free = True

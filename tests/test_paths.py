@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.paths import Paths, portable
+from mcp_studio.config.save import portable
+from mcp_studio.paths import Paths
 from mcp_studio.tui.external import file_stem
 
 

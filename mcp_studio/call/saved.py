@@ -20,10 +20,11 @@ from mcp_studio.config import table
 from mcp_studio.config.expand import Expander, Lookup
 from mcp_studio.config.load import TrustStore, digest
 from mcp_studio.config.model import Problem
+from mcp_studio.config.save import portable
 from mcp_studio.config.table import Table, kind_of, nearest
 from mcp_studio.errors import ConfigError, StudioError, UsageError
 from mcp_studio.jsontext import ExactFloat, Json, JsonProblem, loads, mapping, printable
-from mcp_studio.paths import Paths, portable, write_atomically
+from mcp_studio.paths import Paths, write_atomically
 from mcp_studio.record import record
 from mcp_studio.safetext import hidden_in
 from mcp_studio.schema.place import NoPlace, Path, get_or_none, has, path_of, pointer, put, remove

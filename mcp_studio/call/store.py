@@ -6,7 +6,7 @@ import asyncio
 import os
 import stat
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from mcp_studio.errors import StudioError
@@ -61,7 +61,7 @@ class Journal:
             OSError: the disk refuses.
             LockHeld: another program holds the lock for too long.
         """
-        with self._lock():
+        with file_lock(self._file, patience=_LOCK_PATIENCE):
             with open(self._file, "ab+", opener=lambda path, flags: os.open(path, flags, 0o600)) as stream:
                 if stream.tell() and stream.seek(-1, os.SEEK_END) >= 0 and stream.read(1) != b"\n":
                     stream.write(b"\n")  # an earlier line is incomplete
@@ -76,11 +76,8 @@ class Journal:
         Raises:
             OSError, LockHeld: as `add`.
         """
-        with self._lock():
+        with file_lock(self._file, patience=_LOCK_PATIENCE):
             self._rewrite(choose(self.lines()))
-
-    def _lock(self) -> AbstractContextManager[None]:
-        return file_lock(self._file, patience=_LOCK_PATIENCE)
 
     def _rewrite(self, lines: Sequence[bytes]) -> None:
         data = b"".join(line + b"\n" for line in lines)

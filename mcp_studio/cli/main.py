@@ -8,8 +8,6 @@ import gc
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mcp_studio.cli import verbs
@@ -63,7 +61,7 @@ def _run(argv: Sequence[str], out: Output) -> int:
     run_verb = verbs.runner(options.verb)
     gc.freeze()
     gc.enable()
-    front_end = {"config": _keys, "serve": partial(_serve, "service"), "tap": partial(_serve, "tap")}.get(options.verb)
+    front_end = {"config": _keys, "serve": _serve, "tap": _tap}.get(options.verb)
     return run_verb(out, front_end) if front_end else run_verb(out)
 
 
@@ -91,9 +89,18 @@ def _keys(changed: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
     return [(action.id, own.get(action.id, action.keys), action.title, action.scope) for action in ACTIONS]
 
 
-def _serve(module: str, *arguments: Any) -> Any:
-    """Start the gateway, or the tap for a server at a URL, which serves HTTP as the gateway does."""
-    return import_module(f"mcp_studio.gateway.{module}").start(*arguments)
+def _serve(*arguments: Any) -> int:
+    """Start the gateway."""
+    from mcp_studio.gateway.service import start
+
+    return start(*arguments)
+
+
+def _tap(*arguments: Any) -> Any:
+    """Start the tap for a server at a URL, which serves HTTP as the gateway does."""
+    from mcp_studio.gateway.tap import start
+
+    return start(*arguments)
 
 
 def _mock(options: Options) -> int:

@@ -239,9 +239,7 @@ def with_secrets(config: Config, out: Output) -> Config:
         if not servers or name in named:
             raise error
         out.warn(f"{error.message} {error.hint}".strip())
-    config = replace(config, servers=servers)
-    learn(config, out)
-    return config
+    return learn(replace(config, servers=servers), out)
 
 
 def configured(out: Output) -> Config:
@@ -250,8 +248,7 @@ def configured(out: Output) -> Config:
     """
     if out.shell is not None:
         return out.shell.config
-    config = configuration(out.options, Paths.default(), target(out.options), secrets=False)
-    learn(config, out)
+    config = learn(configuration(out.options, Paths.default(), target(out.options), secrets=False), out)
     tell_problems(config, out)
     return config
 
@@ -262,12 +259,13 @@ def tell_problems(config: Config, out: Output) -> None:
     out.note(*(f"{one.file} is not in use: agree to it by `mcp-studio config trust`" for one in config.untrusted))
 
 
-def learn(config: Config, out: Output) -> None:
-    """Teach `out` to hide the secret values of all entries."""
+def learn(config: Config, out: Output) -> Config:
+    """Teach `out` to hide the secret values of all entries; returns the configuration."""
     for server in config.servers.values():
         for secret in server.secrets:
             if not is_reference(secret):
                 out.redactor.learn(secret)
+    return config
 
 
 def select(config: Config, names: Sequence[str]) -> Config:

@@ -21,7 +21,7 @@ from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import loads_lenient, read_file, without_comments
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
-from mcp_studio.paths import home, write_atomically
+from mcp_studio.paths import change_file, home, write_atomically
 from mcp_studio.redact import Redactor
 
 _CONNECTION = ("command", "args", "env", "cwd", "url", "headers")
@@ -167,15 +167,16 @@ class Export(NamedTuple):
         Raises:
             ConfigError: as `merged`, or the file cannot be written.
         """
-        before, after = merged(self.client, self.file, self.entries)  # the client may have written meanwhile
         backup = self.file.with_name(f"{self.file.name}.{datetime.now():%Y%m%d-%H%M%S-%f}.bak")
-        try:
+
+        def edit(before: bytes) -> bytes:
             if before:
-                write_atomically(backup, self.file.read_bytes())
-            write_atomically(self.file, after.encode())
-        except OSError as problem:
-            raise ConfigError(f"{self.file} cannot be written: {problem.strerror or problem}.") from None
-        return f"Wrote {', '.join(self.entries)} to {self.file}{f'; before, it was {backup.name}' if before else ''}."
+                write_atomically(backup, before)
+            return merged(self.client, self.file, self.entries)[1].encode()  # the client may have written meanwhile
+
+        change_file(self.file, edit)
+        saved = f"; before, it was {backup.name}" if backup.exists() else ""
+        return f"Wrote {', '.join(self.entries)} to {self.file}{saved}."
 
 
 def export(client: Client, file: Path, servers: Iterable[ServerConfig], redactor: Redactor) -> Export:

@@ -15,6 +15,11 @@ from mcp_studio.config.table import nearest
 from mcp_studio.errors import ConfigError
 from mcp_studio.paths import change_file
 
+_RESERVED = r"(?i)(con|prn|aux|nul|(com|lpt)[0-9¹²³]|(conin|conout|clock)\$)\s*(\.|\Z)|(desktop\.ini|thumbs\.db)\Z"
+"""Names that Windows takes for a device or a setting, whatever follows the dot."""
+LONGEST_NAME = 240
+"""Bytes of a file name: file systems take 255, and temporary files append some characters."""
+
 
 def put_server(file: Path, server: ServerConfig, *, old_name: str = "") -> None:
     """Add a server or replace the server of that name; `old_name` is its earlier name when it is renamed.
@@ -173,6 +178,18 @@ def _item(value: Any) -> Any:
     return value
 
 
+def portable(name: str) -> bool:
+    """Whether Linux, macOS and Windows take a name for a file, which is neither hidden nor read as an option."""
+    return (
+        name.isprintable()
+        and not re.search(r'[<>:"/\\|?*]', name)
+        and name[:1] not in ("", ".", "-", " ")
+        and name[-1] not in ". "
+        and not re.match(_RESERVED, name)
+        and len(name.encode()) <= LONGEST_NAME
+    )
+
+
 def rewrite(file: Path, change: Callable[[str], str]) -> None:
     """Read a file of ours, change its text, and write the file.
 
@@ -191,9 +208,9 @@ def rewrite(file: Path, change: Callable[[str], str]) -> None:
 
     try:
         change_file(file, edit)
-    except UnicodeError:
-        wrong = "It is not UTF-8 text, or what is to be written has a lone surrogate in it."
-        raise ConfigError(wrong, file=str(file), hint="The file is unchanged.") from None
-    except (TOMLKitError, tomllib.TOMLDecodeError) as problem:
-        hint = "Correct it by hand first."
-        raise ConfigError(f"It cannot be changed: {problem}.", file=str(file), hint=hint) from None
+    except (TOMLKitError, ValueError) as problem:
+        unicode = "it is not UTF-8 text, or what is to be written has a lone surrogate in it"
+        reason = unicode if isinstance(problem, UnicodeError) else problem
+        raise ConfigError(
+            f"It cannot be changed: {reason}.", file=str(file), hint="Correct it by hand first."
+        ) from None

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcp_studio.config.model import Sandbox, ServerConfig
+from mcp_studio.config.model import Sandbox, ServerConfig, Settings
 from mcp_studio.errors import UsageError
 from mcp_studio.limits import Limits
 from mcp_studio.record import record
@@ -25,9 +25,11 @@ from mcp_studio.transport.base import Credentials, MakeHeaders, Tap, Transport
 
 if TYPE_CHECKING:
     from mcp_studio.auth.access import SignInRequest
-    from mcp_studio.auth.accounts import Accounts
+    from mcp_studio.auth.accounts import Accounts, Browser
     from mcp_studio.auth.model import Account
     from mcp_studio.auth.signin import SignIn
+    from mcp_studio.paths import Paths
+    from mcp_studio.redact import Redactor
     from mcp_studio.session.manager import ConnectionManager
     from mcp_studio.session.supervisor import Supervisor
     from mcp_studio.trace.server_tap import ServerTap
@@ -59,6 +61,13 @@ def make_transport(
     from mcp_studio.transport.http import HttpTransport
 
     return HttpTransport(config, limits, tap, edge)
+
+
+def make_accounts(settings: Settings, paths: Paths, redactor: Redactor, browser: Browser | None) -> Accounts:
+    """The accounts of all servers; `browser` opens the page of a sign-in for the person."""
+    from mcp_studio.auth.accounts import Accounts
+
+    return Accounts(settings, paths, settings.limits, redactor, browser=browser)
 
 
 @record(eq=False)

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
+from mcp_studio.config.save import LONGEST_NAME, portable
 from mcp_studio.errors import StudioError
-from mcp_studio.paths import LONGEST_NAME, portable
 from mcp_studio.safetext import hidden_in, safe
 
 if TYPE_CHECKING:

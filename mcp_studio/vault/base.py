@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Literal, Protocol
 
 from mcp_studio.config.model import Keeping
-from mcp_studio.errors import VaultRefused
 
 Drawer = Literal["secrets", "tokens"]
 """The secrets that a person named for `${keyring:NAME}`, and the tokens of sign-ins, which no reference can read."""
@@ -22,10 +21,6 @@ CHOICES = (
     '`store = "memory"` keeps them until the studio ends.'
 )
 """Hints that name the other places for secrets."""
-
-
-class VaultDamaged(VaultRefused):
-    """The stored content is not what was written."""
 
 
 class Vault(Protocol):

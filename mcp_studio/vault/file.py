@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mcp_studio.config.model import Keeping
-from mcp_studio.errors import VaultRefused
+from mcp_studio.errors import VaultDamaged, VaultRefused
 from mcp_studio.paths import change_file
-from mcp_studio.vault.base import AskPassphrase, Drawer, VaultDamaged
+from mcp_studio.vault.base import AskPassphrase, Drawer
 
 FORMAT = "mcp-studio secrets"
 VERSION = 1

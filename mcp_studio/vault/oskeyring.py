@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Keeping
-from mcp_studio.errors import VaultRefused
+from mcp_studio.errors import VaultDamaged, VaultRefused
 from mcp_studio.threads import T, in_thread
-from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer, VaultDamaged
+from mcp_studio.vault.base import CHOICES, PATIENCE, Drawer
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend

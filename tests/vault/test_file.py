@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mcp_studio.errors import VaultRefused
+from mcp_studio.errors import VaultDamaged, VaultRefused
 from mcp_studio.vault import file as sealed
 from mcp_studio.vault import keyring
-from mcp_studio.vault.base import Vault, VaultDamaged
+from mcp_studio.vault.base import Vault
 from mcp_studio.vault.file import FileVault, Keys, file_in
 
 PASSPHRASE = "correct horse"

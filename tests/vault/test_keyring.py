@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from mcp_studio.config.load import load, written
-from mcp_studio.errors import ConfigError, VaultRefused
+from mcp_studio.errors import ConfigError, VaultDamaged, VaultRefused
 from mcp_studio.paths import Paths
 from mcp_studio.vault import keyring
-from mcp_studio.vault.base import MemoryVault, VaultDamaged
+from mcp_studio.vault.base import MemoryVault
 from mcp_studio.vault.keyring import open_vault
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from keyring.backends import SecretService
 
-from mcp_studio.errors import ConfigError, VaultRefused
+from mcp_studio.errors import ConfigError, VaultDamaged, VaultRefused
 from mcp_studio.vault import keyring, oskeyring
-from mcp_studio.vault.base import VaultDamaged
 from mcp_studio.vault.keyring import open_vault, place_in_words
 from mcp_studio.vault.oskeyring import KeyringVault
 from tests.keyring_session import KeyringSession, own_keyring

@@ -73,9 +73,7 @@ def _written(files: list[Path], out: Output) -> Config:
 
 
 def _loaded(out: Output) -> Config:
-    config = _load(_files(out))
-    learn(config, out)
-    return config
+    return learn(_load(_files(out)), out)
 
 
 def _path(_: list[str], out: Output) -> int:
