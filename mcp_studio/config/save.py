@@ -211,6 +211,4 @@ def rewrite(file: Path, change: Callable[[str], str]) -> None:
     except (TOMLKitError, ValueError) as problem:
         unicode = "it is not UTF-8 text, or what is to be written has a lone surrogate in it"
         reason = unicode if isinstance(problem, UnicodeError) else problem
-        raise ConfigError(
-            f"It cannot be changed: {reason}.", file=str(file), hint="Correct it by hand first."
-        ) from None
+        raise ConfigError(f"It cannot be changed: {reason}.", file=str(file), hint="Correct it by hand.") from None
