@@ -52,10 +52,6 @@ class Paths:
         return self.config / "config.toml"
 
     @property
-    def themes(self) -> Path:
-        return self.config / "themes"
-
-    @property
     def answers_file(self) -> Path:
         """The rules by which the studio answers servers without asking the person."""
         return self.config / "answers.toml"

@@ -32,7 +32,7 @@ def test_macos_and_windows_use_their_own_folders() -> None:
 def test_one_variable_moves_everything(platform: str, home: Path) -> None:
     paths = Paths.default(platform=platform)
     assert {paths.config, paths.state, paths.cache} == {home / "config", home / "state", home / "cache"}
-    assert paths.config_file.parent == paths.themes.parent == paths.config
+    assert paths.config_file.parent == paths.config
     assert paths.trust_file.parent == paths.state
 
 

@@ -105,7 +105,7 @@ class StudioApp(GuardedApp):
     # Themes
 
     def _load_themes(self) -> None:
-        loaded, bad = themes.load_all(self.studio.paths.themes)
+        loaded, bad = themes.load_all(self.studio.paths.config / "themes")
         for theme in loaded:
             self.register_theme(theme)
         self.own_themes = tuple(theme.name for theme in loaded)
@@ -114,7 +114,7 @@ class StudioApp(GuardedApp):
     def reload_themes(self) -> None:
         """Apply the person's changes to theme files."""
         with suppress(OSError):  # a file may vanish meanwhile; the next check comes in a second
-            written = [file.stat().st_mtime_ns for file in sorted(self.studio.paths.themes.glob("*.toml"))]
+            written = [file.stat().st_mtime_ns for file in sorted((self.studio.paths.config / "themes").glob("*.toml"))]
             before, self._theme_files = self._theme_files, written
             if before not in (None, written):
                 self._load_themes()
