@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Denied, Lost, Rejected, Succeeded, TimedOut, ToolFailed
-from mcp_studio.call.load import Load, past_of_load
+from mcp_studio.call.load_test import Load, past_of_load
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
 from tests.support import wait_until

@@ -11,7 +11,7 @@ import pytest
 from textual.widgets import Button, Input
 
 from mcp_studio.call.call import InBackground, Succeeded
-from mcp_studio.call.load import Load
+from mcp_studio.call.load_test import Load
 from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.panes.history import HistoryList, moment

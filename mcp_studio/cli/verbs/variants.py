@@ -13,7 +13,7 @@ from mcp_studio.call.copying.formats import copy_as
 from mcp_studio.call.copying.paste import read_paste
 from mcp_studio.call.copying.shell import PasteProblem
 from mcp_studio.call.copying.subject import subject_of
-from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
+from mcp_studio.call.load_test import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.cli.call_arguments import Intent, Plan, form_of, intent_of
 from mcp_studio.cli.engine import connect_all, end

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Input, ProgressBar, Static
 
 from mcp_studio.call.call import Call
-from mcp_studio.call.load import MOST, MOST_AT_ONCE, Load, past_of_load
+from mcp_studio.call.load_test import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps, mapping, pretty
