@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mcp_studio.paths import Paths
-from mcp_studio.tap.desk import RemoteGate
 from mcp_studio.tap.gate import Decision, Waiting
+from mcp_studio.tap.remote_gate import RemoteGate
 from tests.cli.kit import RAW, cli
 from tests.support import wait_until
 from tests.tap.kit import Tapped, answer, recorded, request, running, tapped

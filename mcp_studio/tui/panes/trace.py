@@ -19,8 +19,8 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, loads_or
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import remove
-from mcp_studio.tap.desk import RemoteGate
 from mcp_studio.tap.gate import Gate
+from mcp_studio.tap.remote_gate import RemoteGate
 from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, WireMessage
 from mcp_studio.trace.postmortem import endings
 from mcp_studio.trace.statistics import Numbers

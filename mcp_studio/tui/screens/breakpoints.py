@@ -22,7 +22,7 @@ from mcp_studio.tui.views.rows import Line, VirtualList
 from mcp_studio.tui.views.trace_table import arrow
 
 if TYPE_CHECKING:
-    from mcp_studio.tap.desk import RemoteGate
+    from mcp_studio.tap.remote_gate import RemoteGate
 
 _EMPTY = "No message is held. One that matches the query above waits here until you release, change or drop it."
 
