@@ -28,7 +28,7 @@ from mcp_studio.transport.base import (
     HttpRequest,
     HttpResponse,
     MakeHeaders,
-    Refused,
+    RefusedRequest,
     RequestContext,
     Tap,
 )
@@ -255,7 +255,7 @@ class Edge:
             return False
         body = await answer.settle(_REFUSAL, _PATIENCE)
         at.refusals += 1
-        refusal = Refused(
+        refusal = RefusedRequest(
             answer.status, at.method, str(answer.url), at.credentials, answer.headers, excerpt(body), at.refusals
         )
         try:
