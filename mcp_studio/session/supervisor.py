@@ -18,7 +18,7 @@ from mcp_studio.protocol.core import ClientCore
 from mcp_studio.session.connection import GATEWAY, Connection, Opening
 from mcp_studio.session.raw import RawSender
 from mcp_studio.session.server_requests import Answerer, PendingQuestions
-from mcp_studio.session.state import Status, Step, at_most
+from mcp_studio.session.state import ConnectPhase, Status, at_most
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.postmortem import ENDED_NOTE, Ending, Mortem, examine, of_failure, read
 from mcp_studio.transport.base import Tasks
@@ -358,8 +358,8 @@ class Supervisor:
             **opening.ready._asdict(),
             pid=opening.opened.pid,
             steps=(
-                Step("started", opening.started_ms, self.tap.clean(opening.opened.target)),
-                Step("negotiated", opening.negotiated_ms, opening.ready.version),
+                ConnectPhase("started", opening.started_ms, self.tap.clean(opening.opened.target)),
+                ConnectPhase("negotiated", opening.negotiated_ms, opening.ready.version),
             ),
         )
         self._manager.refresher.begin(self.config.name, connection)
