@@ -112,7 +112,7 @@ class LiveConnection:
         """Handle an event of the protocol core that is no answer."""
         if isinstance(event, ev.Notified):
             self._manager.on_notification(self._supervisor, event.method, event.params)
-        elif isinstance(event, ev.Fault):
+        elif isinstance(event, ev.Violation):
             self._supervisor.warn(event.text)
         elif isinstance(event, ev.Asked):
             self._questions.asked(event)
