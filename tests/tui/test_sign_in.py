@@ -186,7 +186,7 @@ async def test_a_call_that_needs_more_than_was_given_signs_in_again(monkeypatch:
     ):
 
         async def page() -> str:
-            run = stage.studio.signing.running("notes")
+            run = stage.studio.sign_ins.running("notes")
             await stage.until(lambda: run is not None and run.state == "browser", "a page")
             assert run is not None
             return run.authorization_url
@@ -196,7 +196,7 @@ async def test_a_call_that_needs_more_than_was_given_signs_in_again(monkeypatch:
         await stage.dialog(SignInDialog)
         await stage.shows("stored in +memory", "Nothing has been sent yet")
         await press(stage, "begin")
-        await stage.until(lambda: stage.studio.signing.running("notes"), "a sign-in")
+        await stage.until(lambda: stage.studio.sign_ins.running("notes"), "a sign-in")
         await visit(await visit(await page()))
         await stage.shows("✓ Signed in to notes.", "✓ Storage", "mcp:tools")
         await stage.press("escape")

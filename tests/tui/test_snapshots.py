@@ -344,7 +344,7 @@ async def token(pilot: Pilot[Any]) -> None:
         config.url, "", client.issuer, client, "opaque", refresh_token="r", scopes=("books:read", "books:write"),
         obtained=NOW - 600, expires=NOW + 3000, audience=config.url,
     )  # fmt: skip
-    await studio.signing.accounts.store(config).save(grant, "search")
+    await studio.sign_ins.accounts.store(config).save(grant, "search")
     await pilot.app.push_screen(TokenView("search"))
 
 

@@ -246,7 +246,7 @@ class ServersPane(Pane, scope="servers"):
             self._why(status),
             bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure,
             studio.manager.supervisor(name).on_demand,
-            studio.signing.running(name) is not None,
+            studio.sign_ins.running(name) is not None,
         )
 
     def _why(self, status: Status) -> str:
