@@ -73,15 +73,15 @@ class Studio:
         self.usage = Usage(paths.state / "search-usage.json" if settings.search_usage else None, self.redactor.text)
         self.checker = Checker(settings.limits)
         accounts = partial(make_accounts, settings, paths, self.redactor, browser)
-        self.signing = SignInManager(accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
-        make = self.signing.transport
+        self.sign_ins = SignInManager(accounts, self.inbox, can_ask=can_ask, spawn=self.spawn)
+        make = self.sign_ins.transport
         self.manager = ConnectionManager(
             settings, inbox=self.inbox, rules=self.rules, catalog=self.catalog, trace=self.trace,
             redactor=self.redactor, can_ask=can_ask, client_info=CLIENT_INFO, spawn=self.spawn,
             make_transport=partial(self.breakpoints.over, make) if breakpoints else make,
             memories=Memories(paths.state / "servers", self.redactor.bytes),
         )  # fmt: skip
-        self.signing.attach(self.manager)
+        self.sign_ins.attach(self.manager)
         self.events = self.manager.events
         """Typed events of `session.events` that tell what happens to servers, in their order."""
         self.subscriptions, self.logs = self.manager.subscriptions, self.manager.logs
@@ -125,7 +125,7 @@ class Studio:
     async def close(self) -> None:
         """Close servers, write pending data, end all tasks; may be called any number of times."""
         self.trace.flush()
-        self.signing.close()
+        self.sign_ins.close()
         for question in self.inbox.pending:
             question.answer("cancel")
         try:
@@ -139,7 +139,7 @@ class Studio:
                 self.audit.close()
             finally:
                 await self.checker.close()
-                await self.signing.settle(self.limits.close)
+                await self.sign_ins.settle(self.limits.close)
                 await self._background.end(0.5, grace=0.5)
                 await self.trace.close()
 
@@ -237,13 +237,13 @@ class Studio:
             UsageError: a server of this name exists already.
         """
         self.manager.add(server)
-        self.signing.headers[server.name] = headers
+        self.sign_ins.headers[server.name] = headers
 
     async def test(self, server: ServerConfig) -> TestReport:
         """Connect a server that is not part of the studio, read its lists, and close it again."""
         began, trial = asyncio.get_running_loop().time(), replace(server, enabled=True, start="")
         async with Studio.open(replace(self.config, servers={trial.name: trial}), self.paths, can_ask=False) as studio:
-            studio.signing.share(self.signing)
+            studio.sign_ins.share(self.sign_ins)
             status = await studio.manager.settle(trial.name)
             await studio.manager.listed(trial.name)
             listing, ms = studio.catalog.listing, (asyncio.get_running_loop().time() - began) * 1000

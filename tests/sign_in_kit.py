@@ -107,7 +107,7 @@ async def signing(
     browser = visitor or Visitor()
     config = Config(settings, {server.name: server for server in servers})
     async with Studio.open(config, Paths.default(), can_ask=can_ask) as studio:
-        studio.signing.accounts.browser = browser
+        studio.sign_ins.accounts.browser = browser
         for server in servers:
             await studio.manager.settle(server.name)
         yield studio, browser
@@ -115,7 +115,7 @@ async def signing(
 
 async def signed_in(studio: Studio, name: str = "s") -> SignIn:
     """Sign in, and wait until the server is connected and listed."""
-    sign_in = await until(studio.signing.sign_in(name))
+    sign_in = await until(studio.sign_ins.sign_in(name))
     assert sign_in.state == "done", sign_in.error and (sign_in.error.message, sign_in.error.hint)
     status = await connected(studio, name)
     assert status.state == "ready", status

@@ -57,7 +57,7 @@ async def attempt(name: str) -> None:
     limits |= {"sign_in": 1.0} if name in WAITS else {"sign_in": 15.0}
     async with AuthServer(name) as world, signing(http(world.url), **limits) as (studio, visitor):
         try:
-            sign_in = await until(studio.signing.sign_in("s"), "choosing", "client")
+            sign_in = await until(studio.sign_ins.sign_in("s"), "choosing", "client")
         except StudioError as error:
             raise AssertionError("a sign-in tells by its state, not by raising") from error
         state, text = sign_in.state, told(sign_in)

@@ -61,7 +61,7 @@ async def use(world: World, server: ServerConfig) -> None:
         world.expire()
         assert isinstance(await call(studio, "whoami"), Succeeded)
         assert len(visitor.opened) == 1
-        assert (await studio.signing.account("s")) is not None
+        assert (await studio.sign_ins.account("s")) is not None
 
 
 async def answered(studio: Any) -> None:
@@ -97,7 +97,7 @@ async def test_not_checking_a_server_does_not_mean_its_authorization_server(tmp_
 
     async with AuthServer(tls=tls, issuer_host="localhost") as world:
         async with signing(http(world.url, tls=Tls(insecure=True))) as (studio, visitor):
-            sign_in = await until(studio.signing.sign_in("s"))
+            sign_in = await until(studio.sign_ins.sign_in("s"))
             assert sign_in.state == "failed" and sign_in.error is not None
             assert "certificate" in sign_in.error.message
             assert world.seen("", "issuer1") == [] and visitor.opened == []
@@ -113,6 +113,6 @@ async def test_a_public_server_cannot_name_this_machine(monkeypatch: pytest.Monk
 
     for name in ("", "token-private", "prm-private"):
         async with AuthServer(name) as world, signing(http(world.url)) as (studio, visitor):
-            sign_in = await until(studio.signing.sign_in("s"))
+            sign_in = await until(studio.sign_ins.sign_in("s"))
             assert sign_in.state == "failed" and sign_in.error is not None
             assert world.seen("", "issuer1") == [] and visitor.opened == []

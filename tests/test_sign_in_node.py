@@ -32,7 +32,7 @@ def provider() -> Iterator[str]:
 
 
 async def account(studio: Studio) -> Account:
-    found = await studio.signing.account("s")
+    found = await studio.sign_ins.account("s")
     assert found is not None
     return found
 
@@ -51,7 +51,7 @@ async def test_a_second_scope_is_asked_for_with_a_client_that_may(provider: str)
         assert text(await refused) == "buy milk"
         assert set((await account(studio)).scopes) == {"tools", "notes"}
         assert len(visitor.opened) == 2
-        assert "revoked" in await studio.signing.sign_out("s")
+        assert "revoked" in await studio.sign_ins.sign_out("s")
 
 
 async def test_keys_and_nonces_hold_for_signing_in_renewing_and_signing_out(provider: str) -> None:
@@ -59,9 +59,9 @@ async def test_keys_and_nonces_hold_for_signing_in_renewing_and_signing_out(prov
         await signed_in(studio)
         assert text(await call(studio, "whoami")) == "ada by DPoP"
         first = (await account(studio)).obtained
-        await studio.signing.refresh("s")
+        await studio.sign_ins.refresh("s")
         assert (await account(studio)).obtained > first
         assert text(await call(studio, "whoami")) == "ada by DPoP"
         assert len(visitor.opened) == 1
-        assert "revoked" in await studio.signing.sign_out("s")
+        assert "revoked" in await studio.sign_ins.sign_out("s")
         assert isinstance(await call(studio, "whoami"), Lost)

@@ -53,13 +53,13 @@ async def test_the_screen_draws_it_as_text() -> None:
     async with AuthServer("hostile-text") as world:
         settings = Settings(secrets="memory")
         async with on_stage(http(world.url), size=(120, 36), settings=settings, ready=False) as stage:
-            stage.studio.signing.accounts.browser = Visitor()
+            stage.studio.sign_ins.accounts.browser = Visitor()
             await stage.studio.manager.settle("s")
             await stage.pilot.pause()
             sign_in(stage.app, "s")
             dialog = await stage.dialog(SignInDialog)
             await stage.press("enter")
-            await stage.until(lambda: stage.studio.signing.running("s") is None, "an end")
+            await stage.until(lambda: stage.studio.sign_ins.running("s") is None, "an end")
             dialog.query_one("#steps").focus()
             for keys in ((), ("down", "enter"), ("escape",), ("escape",)):
                 await stage.press(*keys)

@@ -42,20 +42,20 @@ async def whole_life(world: World, studio: Studio) -> None:
     """All that can be done with a sign-in, as a person does it."""
     await signed_in(studio)
     assert "client-" in text(await call(studio, "whoami"))
-    token = await studio.signing.accounts.token(studio.manager.config("s"))
+    token = await studio.sign_ins.accounts.token(studio.manager.config("s"))
     await call(studio, "echo", text=f"this is my token: {token}")
     studio.memory.drafts.put("tool:s:echo", {"text": token})
     world.expire()
     assert isinstance(await call(studio, "whoami"), Succeeded)
-    await studio.signing.refresh("s")
+    await studio.sign_ins.refresh("s")
     stepping = asyncio.create_task(call(studio, "write_notes", text="x"))
     await wait_until(lambda: studio.inbox.pending or stepping.done(), what="a question")
     (question,) = studio.inbox.pending
     assert question.sign_in is not None
     assert (await until(question.sign_in())).state == "done"
     assert isinstance(await stepping, Succeeded)
-    assert (await studio.signing.account("s")) is not None
-    await studio.signing.sign_out("s")
+    assert (await studio.sign_ins.account("s")) is not None
+    await studio.sign_ins.sign_out("s")
 
 
 @pytest.mark.parametrize("about", [{"opaque": True, "registered_method": "client_secret_post"}, {"dpop": "required"}])
@@ -64,7 +64,7 @@ def test_a_whole_life_leaves_no_secret_in_any_file(home: Path, passphrase: str, 
         async with AuthServer(**about) as world:
             config = Config(FILE, {"s": http(world.url)})
             async with Studio.open(config, Paths.default(), can_ask=True, origin="test") as studio:
-                studio.signing.accounts.browser = Visitor()
+                studio.sign_ins.accounts.browser = Visitor()
                 await studio.manager.settle("s")
                 await whole_life(world, studio)
                 for kind, form in FORMATS.items():
@@ -127,15 +127,15 @@ def test_what_goes_wrong_leaves_no_secret_either(name: str, home: Path, passphra
         async with AuthServer(name) as world:
             config = Config(FILE, {"s": http(world.url)})
             async with Studio.open(config, Paths.default(), can_ask=True, origin="test") as studio:
-                studio.signing.accounts.browser = Visitor()
+                studio.sign_ins.accounts.browser = Visitor()
                 await studio.manager.settle("s")
-                sign_in = await until(studio.signing.sign_in("s"))
+                sign_in = await until(studio.sign_ins.sign_in("s"))
                 if sign_in.state == "done":
                     status = await studio.manager.settle("s")
                     world.expire()
                     if status.state == "ready":
                         await call(studio, "whoami")
-                    for end in (studio.signing.refresh, studio.signing.sign_out):
+                    for end in (studio.sign_ins.refresh, studio.sign_ins.sign_out):
                         try:
                             await end("s")
                         except StudioError as error:

@@ -43,7 +43,7 @@ async def test_no_screen_shows_a_secret_and_a_crash_leaves_none(home: Path) -> N
     async with AuthServer(opaque=True, registered_method="client_secret_post") as world:
         async with on_stage(http(world.url), size=(100, 40), settings=settings, origin="studio", ready=False) as stage:
             camera = Camera(stage)
-            stage.studio.signing.accounts.browser = Visitor()
+            stage.studio.sign_ins.accounts.browser = Visitor()
             await stage.studio.manager.settle("s")
             sign_in(stage.app, "s")
             dialog = await stage.dialog(SignInDialog)

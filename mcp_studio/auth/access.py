@@ -21,7 +21,7 @@ from mcp_studio.auth.store import GrantStore
 from mcp_studio.auth.tokens import meant_for
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import HttpAnswer, StudioError
-from mcp_studio.transport.base import HeaderList, Headers, Refused, Tap
+from mcp_studio.transport.base import HeaderList, Headers, RefusedRequest, Tap
 from mcp_studio.transport.http_errors import HttpSignIn
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class Access:
         if same_origin(url, self._config.url):
             self._holder.seen(url, headers)
 
-    async def refused(self, refused: Refused) -> bool:
+    async def refused(self, refused: RefusedRequest) -> bool:
         """See `Credentials.refused`."""
         if not same_origin(refused.url, self._config.url):
             return False
@@ -253,7 +253,7 @@ class Access:
             return True
         return await (self._unauthorized if unauthorized else self._forbidden)(refused, grant)
 
-    async def _unauthorized(self, refused: Refused, grant: Grant | None) -> bool:
+    async def _unauthorized(self, refused: RefusedRequest, grant: Grant | None) -> bool:
         token, again = _token(refused), refused.tries > 1
         if again and token == self._sign_in_token:  # signing in once more would never end
             raise self._needed(refused, self._rejected(refused, grant))
@@ -272,14 +272,14 @@ class Access:
         named_scopes = discovery.union(scopes, Challenge.find(_challenge(refused)).get("scope")) if scopes else ()
         return await self._anew(refused, named_scopes, self._rejected(refused, grant))
 
-    def _rejected(self, refused: Refused, grant: Grant | None) -> str:
+    def _rejected(self, refused: RefusedRequest, grant: Grant | None) -> str:
         """Say in the server's words that it does not accept a token."""
         parts, other = Challenge.find(_challenge(refused)), meant_for(_token(refused), grant.audience) if grant else ""
         reason = parts.get("error_description")
         words = [parts.get("error")[:80], quoted(reason) if reason else "", f"it is meant for {other}" if other else ""]
         return f"{self._place} does not accept the token: {', '.join(filter(None, words))}".removesuffix(": ") + "."
 
-    async def _forbidden(self, refused: Refused, grant: Grant | None) -> bool:
+    async def _forbidden(self, refused: RefusedRequest, grant: Grant | None) -> bool:
         """Sign in again for the scopes that a valid token has and those that it lacks (RFC 6750 3.1)."""
         old = grant.scopes if grant else ()
         scopes = discovery.parse(Challenge.find(_challenge(refused)).get("scope"))
@@ -293,7 +293,7 @@ class Access:
         self._requested_scopes.update(missing)
         return await self._anew(refused, discovery.union(old, scopes), reason)
 
-    async def _anew(self, refused: Refused, scopes: tuple[str, ...], reason: str) -> bool:
+    async def _anew(self, refused: RefusedRequest, scopes: tuple[str, ...], reason: str) -> bool:
         """Sign in for another token: without a person where the configuration allows that."""
         token, header = _token(refused), _challenge(refused)
 
@@ -321,7 +321,7 @@ class Access:
         self._sign_in_token = grant.access_token
         return True
 
-    def _needed(self, refused: Refused, message: str) -> HttpSignIn:
+    def _needed(self, refused: RefusedRequest, message: str) -> HttpSignIn:
         alone = self._config.auth.alone
         error = HttpSignIn(
             message,
@@ -333,10 +333,10 @@ class Access:
         return error
 
 
-def _token(refused: Refused) -> str:
+def _token(refused: RefusedRequest) -> str:
     headers = refused.sent
     return next((value.partition(" ")[2] for name, value in headers if name.lower() == "authorization"), "")
 
 
-def _challenge(refused: Refused) -> str:
+def _challenge(refused: RefusedRequest) -> str:
     return refused.header("www-authenticate")

@@ -103,7 +103,7 @@ async def within(studio: Studio, out: Output, body: Body, *, answers: bool) -> i
         code = await body(studio)
         # Warn of renewed tokens that could not be stored: the stored one may be used up.
         again = "It ends with this command: sign in again, once tokens can be stored."
-        out.warn(*(f"{words} {again}" for words in studio.signing.unsaved))
+        out.warn(*(f"{words} {again}" for words in studio.sign_ins.unsaved))
         return code
 
 

@@ -71,7 +71,7 @@ class Asker:
     async def sign_in(self, status: Status) -> Status:
         """Offer to sign in to a server that refuses us without it. Returns the new status."""
         studio, name = self._out.studio, status.server
-        why, begin = status.error.message if status.error else "", partial(studio.signing.sign_in, name)
+        why, begin = status.error.message if status.error else "", partial(studio.sign_ins.sign_in, name)
         request = InputRequest("sign_in", name, why, sign_in=begin)
         async with self._turn:
             with suppress(EndOfInput):

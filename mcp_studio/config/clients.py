@@ -14,7 +14,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.paths import home
 
 
-class Client(NamedTuple):
+class ForeignClient(NamedTuple):
     """Another MCP client; `clients.toml` explains the fields."""
 
     name: str = ""
@@ -52,13 +52,13 @@ class ForeignFile(NamedTuple):
 
 
 @cache
-def clients() -> tuple[Client, ...]:
+def clients() -> tuple[ForeignClient, ...]:
     """All clients of `clients.toml`."""
     table = tomllib.loads(Path(__file__).with_name("clients.toml").read_text("utf-8"))
-    return tuple(Client(name, **values) for name, values in table.items())
+    return tuple(ForeignClient(name, **values) for name, values in table.items())
 
 
-def client_named(word: str) -> Client:
+def client_named(word: str) -> ForeignClient:
     """The client of that name; case, spaces and dashes do not matter.
 
     Raises:
@@ -71,10 +71,10 @@ def client_named(word: str) -> Client:
     raise UsageError(f"No client is known as `{word}`.", hint=nearest(word, known) or f"Known are {', '.join(known)}.")
 
 
-def client_of(file: str) -> Client:
+def client_of(file: str) -> ForeignClient:
     """The client that a file belongs to, by the file's name and folder; a nameless client where none fits."""
     path = Path(file).absolute()
-    return next((one for one in clients() if any(path.match(place[2:]) for place in one.places)), Client())
+    return next((one for one in clients() if any(path.match(place[2:]) for place in one.places)), ForeignClient())
 
 
 def is_personal(file: str) -> bool:

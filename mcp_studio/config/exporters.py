@@ -12,7 +12,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mcp_studio.config.clients import Client
+from mcp_studio.config.clients import ForeignClient
 from mcp_studio.config.expand import REFERENCE, expanded, folder_of
 from mcp_studio.config.model import Problem, ServerConfig
 from mcp_studio.config.save import table_of
@@ -29,7 +29,7 @@ _OURS = ("enabled", "era", "group", "inherit_env", "priority", "start", "transpo
 """Keys that only mcp-studio knows, or that the export writes in another way."""
 
 
-def entry_for(client: Client, server: ServerConfig) -> tuple[dict[str, Any], list[str]]:
+def entry_for(client: ForeignClient, server: ServerConfig) -> tuple[dict[str, Any], list[str]]:
     """The entry of a server in a client's format, and the keys that the client does not know. References stay.
 
     Raises:
@@ -78,7 +78,7 @@ _CONNECTING = frozenset(
 """Keys of an old entry that a new one replaces; its other keys, such as permissions by the person, stay."""
 
 
-def merged(client: Client, file: Path, entries: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+def merged(client: ForeignClient, file: Path, entries: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
     """The text of a client's file before and after these entries are added; everything else in the text stays.
 
     Raises:
@@ -149,7 +149,7 @@ def _insert(text: str, key: str, new: dict[str, Any], wanted: Json) -> str:
 class Export(NamedTuple):
     """Servers to write into the file of a client."""
 
-    client: Client
+    client: ForeignClient
     file: Path
     entries: dict[str, dict[str, Any]]
     """The entries to write, by the names of the servers."""
@@ -179,7 +179,7 @@ class Export(NamedTuple):
         return f"Wrote {', '.join(self.entries)} to {self.file}{saved}."
 
 
-def export(client: Client, file: Path, servers: Iterable[ServerConfig], redactor: Redactor) -> Export:
+def export(client: ForeignClient, file: Path, servers: Iterable[ServerConfig], redactor: Redactor) -> Export:
     """Prepare servers for a client; the redactor learns the secrets in them."""
     entries, remarks = dict[str, dict[str, Any]](), list[str]()
     for server in servers:

@@ -68,7 +68,7 @@ _USERINFO = r"://(?:[^/?#@:\s]*:)?([^/?#@\s]+)@"
 _PARAMETER = r"[?&]([^=&#]+)=([^&#]+)"
 
 
-class Offer(NamedTuple):
+class ClearSecret(NamedTuple):
     """A secret in clear in an entry, which may be moved to the secret store."""
 
     key: str
@@ -83,21 +83,21 @@ class Offer(NamedTuple):
 
     def __repr__(self) -> str:
         """Omits the secret, because the text may become part of an error."""
-        return f"Offer({self.key!r}, {self.start}, {self.end}, name={self.name!r})"
+        return f"ClearSecret({self.key!r}, {self.start}, {self.end}, name={self.name!r})"
 
 
-def offers(server: ServerConfig) -> tuple[Offer, ...]:
+def offers(server: ServerConfig) -> tuple[ClearSecret, ...]:
     """The secrets in clear in an entry, as it is written."""
     entry = server.written or server
-    names, found = dict[str, str](), list[Offer]()
+    names, found = dict[str, str](), list[ClearSecret]()
     for key, text, (start, end, word) in _spans(entry):
         if "${" not in text:  # a text with references needs no other
             name = names.setdefault(text[start:end], _suggested(entry.name, key, word, names.values()))
-            found.append(Offer(key, start, end, text[start:end], name))
+            found.append(ClearSecret(key, start, end, text[start:end], name))
     return tuple(found)
 
 
-def placed(server: ServerConfig, chosen: Iterable[Offer]) -> ServerConfig:
+def placed(server: ServerConfig, chosen: Iterable[ClearSecret]) -> ServerConfig:
     """The entry with `${keyring:NAME}` in place of the chosen secrets; `config.expand.effective` makes it startable
     again.
 

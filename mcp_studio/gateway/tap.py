@@ -17,7 +17,7 @@ from mcp_studio.gateway.http import Send, bound, hosts_of, listen, own_origin, s
 from mcp_studio.tap.gate import Decision, error_answer, id_of
 from mcp_studio.tap.recorder import BODY, EVENT, Flow, Recorder, frame_in_event
 from mcp_studio.transport.base import HeaderList, HttpRequest, HttpResponse, Message, Receive, body_of
-from mcp_studio.transport.http_client import Client
+from mcp_studio.transport.http_client import HttpClient
 from mcp_studio.transport.stdio import frame_of
 
 _HOPS = frozenset(
@@ -29,7 +29,7 @@ _CLIENTS = 500
 """Sessions and connections that have a recorder of their own at the same time."""
 
 
-async def start(client: Client, recorder: Callable[[], Recorder], port: int, ready: Callable[[str], None]) -> None:
+async def start(client: HttpClient, recorder: Callable[[], Recorder], port: int, ready: Callable[[str], None]) -> None:
     """Serve on loopback until a signal arrives; `ready` gets the URL to put into the client.
 
     Args:
@@ -53,7 +53,7 @@ async def start(client: Client, recorder: Callable[[], Recorder], port: int, rea
 class HttpTap:
     """An ASGI application in front of a server at any URL."""
 
-    def __init__(self, client: Client, recorder: Callable[[], Recorder], hosts: Iterable[str]) -> None:
+    def __init__(self, client: HttpClient, recorder: Callable[[], Recorder], hosts: Iterable[str]) -> None:
         self.client, self._recorder, self._hosts = client, recorder, frozenset(hosts)
         self._numbers = count(1)
         self.recorders: dict[object, Recorder] = {}

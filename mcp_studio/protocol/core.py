@@ -292,7 +292,7 @@ class ClientCore:
         """Handle one parsed frame."""
         found: list[ev.Event] = []
         if parsed.batch and self.version != "2025-03-26":
-            found.append(ev.Fault("sent a JSON-RPC batch, which only protocol version 2025-03-26 knows"))
+            found.append(ev.Violation("sent a JSON-RPC batch, which only protocol version 2025-03-26 knows"))
         for message in parsed.messages:
             if isinstance(message, (Response, Failure)):
                 found += self._on_answer(message)
@@ -315,9 +315,9 @@ class ClientCore:
         if message.id is None and isinstance(message, Failure):
             # Nobody knows whether the error is about an open request, so the request waits for its own answer.
             text = f"{message.message[:_QUOTE]} ({message.code})"
-            return [ev.Fault(f"sent an error without an id, so no request can be told about it: {text}")]
+            return [ev.Violation(f"sent an error without an id, so no request can be told about it: {text}")]
         identity, fault = self.requests.match(message.id)
-        faults: list[ev.Event] = [ev.Fault(fault)] if fault else []
+        faults: list[ev.Event] = [ev.Violation(fault)] if fault else []
         if identity is None:
             if isinstance(message, Response) and message.id and message.id == self._negotiation.unanswered:
                 return self._negotiation.settle(ev.Answered(message.id, message.result))
@@ -361,33 +361,33 @@ class ClientCore:
         if not isinstance(token, (int, str)) or (token not in self.requests and token not in self.lasting):
             return []
         progress = read_progress(params)
-        return [ev.Progressed(token, *progress) if progress else ev.Fault("sent progress that is not a usable number")]
+        return [ev.Progressed(token, *progress) if progress else ev.Violation("sent progress that is no usable number")]
 
     def _on_request(self, message: Request) -> list[ev.Event]:
         if message.id in self._server_requests:
-            return [ev.Fault(f"used the request id {str(message.id)[:40]!r} twice")]
+            return [ev.Violation(f"used the request id {str(message.id)[:40]!r} twice")]
         if isinstance(message.id, str) and len(message.id) > _ID:
-            return [ev.Fault(f"sent a request whose id is longer than {_ID:,} characters")]
+            return [ev.Violation(f"sent a request whose id is longer than {_ID:,} characters")]
         if len(self.outbox) >= _OUTBOX:
-            return [ev.Fault("asks faster than it reads the answers, so some of its requests get none")]
+            return [ev.Violation("asks faster than it reads the answers, so some of its requests get none")]
         self._server_requests.add(message.id)
         if message.method == "ping" and not self.modern:
             self.put(self.respond(message.id, {}))
             return []
         if self.modern:
             fault = f"sent the request {message.method[:_QUOTE]}, which protocol version {self.version} does not allow"
-            return [ev.Fault(fault), ev.Asked(*message, "Servers do not send requests in 2026-07-28")]
+            return [ev.Violation(fault), ev.Asked(*message, "Servers do not send requests in 2026-07-28")]
         return [ev.Asked(*message)]
 
     def _on_malformed(self, message: Malformed) -> list[ev.Event]:
         identity = None if message.id is None else self.requests.match(message.id)[0]
         if identity is None:
-            return [ev.Fault(f"sent something that is not a message: {message.reason}")]
+            return [ev.Violation(f"sent something that is not a message: {message.reason}")]
         self.requests.settle(identity)
         if message.unread in ("depth", "values"):
             reason = f"The answer is beyond a limit of the studio: {message.reason}"
             return self._settle(ev.Broken(identity, LimitExceeded(reason, limit=message.unread)))
-        fault = ev.Fault(f"sent an answer that cannot be read: {message.reason}")
+        fault = ev.Violation(f"sent an answer that cannot be read: {message.reason}")
         error = ProtocolError(f"The answer cannot be read: {message.reason}.")
         return [fault, *self._settle(ev.Broken(identity, error))]
 

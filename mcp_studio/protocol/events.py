@@ -145,7 +145,7 @@ class Withdrawn(NamedTuple):
     id: RequestId
 
 
-class Fault(NamedTuple):
+class Violation(NamedTuple):
     """The server broke the protocol in a way that stops nothing; `text` says how."""
 
     text: str
@@ -153,7 +153,7 @@ class Fault(NamedTuple):
 
 Event = (
     Ready | NegotiationFailed | Discovered | Answered | Refused | Broken
-    | Progressed | Notified | Asked | Withdrawn | Fault
+    | Progressed | Notified | Asked | Withdrawn | Violation
 )  # fmt: skip
 
 NONE = object()

@@ -12,11 +12,11 @@ from mcp_studio.protocol.events import (
     Broken,
     Discovered,
     Event,
-    Fault,
     NegotiationFailed,
     Ready,
     Refused,
     RequestId,
+    Violation,
 )
 from mcp_studio.protocol.versions import (
     HANDSHAKE_VERSIONS,
@@ -206,7 +206,7 @@ class Negotiation:
         hint = hint_of(result) if modern else None
         ready = Ready(version, modern, mapping(result.get("capabilities")), info, text, offered, hint)
         if self._pin and version != self._pin:
-            return [Fault(f"speaks protocol version {version}, though only {self._pin} was offered"), ready]
+            return [Violation(f"speaks protocol version {version}, though only {self._pin} was offered"), ready]
         return [ready]
 
     def _refused(self, method: str, answer: Answer) -> StudioError:

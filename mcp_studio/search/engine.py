@@ -30,7 +30,7 @@ from mcp_studio.search.method import (
     Used,
 )
 from mcp_studio.search.model import available
-from mcp_studio.search.plugins import Offer, checked, guarded, made
+from mcp_studio.search.plugins import MethodOffer, checked, guarded, made
 from mcp_studio.search.tokens import JIEBA_MISSING, words
 from mcp_studio.search.usage import Usage, Uses
 from mcp_studio.search.why import literal_reasons, reasons
@@ -77,7 +77,7 @@ class Listed(NamedTuple):
 class Feed:
     """A method, and the documents that it has not got yet. An exception of the method becomes its `problem`."""
 
-    def __init__(self, offer: Offer, documents: Iterable[Document], file: IndexFile | None = None) -> None:
+    def __init__(self, offer: MethodOffer, documents: Iterable[Document], file: IndexFile | None = None) -> None:
         self.offer = offer
         self.method: Method | None = None
         self.problem: SearchProblem | None = None
@@ -181,7 +181,7 @@ class Engine:
 
     def __init__(
         self,
-        offers: Mapping[str, Offer],
+        offers: Mapping[str, MethodOffer],
         usage: Usage,
         semantic: bool,
         notify: Callable[[], None],
@@ -455,7 +455,7 @@ OWN = (
 """Our methods: name, a few words for a person, class. Numpy and others are imported when a method is first asked."""
 
 
-def own_offers(cache: Path | None, cjk: Cjk) -> dict[str, Offer]:
+def own_offers(cache: Path | None, cjk: Cjk) -> dict[str, MethodOffer]:
     """The methods of the studio itself."""
     arguments = {"bm25": (cjk,), "semantic": (cache,)}
 
@@ -464,4 +464,6 @@ def own_offers(cache: Path | None, cjk: Cjk) -> dict[str, Offer]:
         return getattr(import_module(module), kind)(*arguments.get(name, ()))
 
     storable = ("substring", "bm25") if cjk == "characters" else ("substring",)  # a dictionary may change
-    return {name: Offer(name, title, partial(make, name, place), "", name in storable) for name, title, place in OWN}
+    return {
+        name: MethodOffer(name, title, partial(make, name, place), "", name in storable) for name, title, place in OWN
+    }

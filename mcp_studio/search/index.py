@@ -24,7 +24,7 @@ from mcp_studio.search import auto
 from mcp_studio.search.engine import Engine, Group, Listed, own_offers
 from mcp_studio.search.index_file import Redact
 from mcp_studio.search.method import EVERYWHERE, LONGEST, Found, MethodInfo, Query, Scope, SearchProblem
-from mcp_studio.search.plugins import MethodFailed, Offer, entry_points
+from mcp_studio.search.plugins import MethodFailed, MethodOffer, entry_points
 from mcp_studio.search.usage import Usage
 from mcp_studio.signal import Signal
 
@@ -200,7 +200,7 @@ class SearchIndex:
                     if catalog.listing(server, kind).entries:
                         self._follow((server, kind))
 
-    def _start(self, name: str, offers: dict[str, Offer]) -> tuple[Engine, Worker]:
+    def _start(self, name: str, offers: dict[str, MethodOffer]) -> tuple[Engine, Worker]:
         engine = self._engine(offers)
         engine.inbox.update(self._lists)
         return engine, Worker(name, engine.step, engine.close)
@@ -235,7 +235,7 @@ class SearchIndex:
             self._has_plugins = True
         return self.methods
 
-    def _info(self, offer: Offer) -> MethodInfo:
+    def _info(self, offer: MethodOffer) -> MethodInfo:
         engine, _ = self._foreign.get(offer.name, self._own)
         why_not = engine.why_not(offer.name)
         return MethodInfo(offer.name, offer.title, not why_not, why_not, offer.package)

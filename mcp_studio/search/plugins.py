@@ -23,7 +23,7 @@ _LONGEST = 2_000
 _MOST_WORDS = 50
 
 
-class Offer(NamedTuple):
+class MethodOffer(NamedTuple):
     """A method that can be created."""
 
     name: str
@@ -50,24 +50,24 @@ class MethodFailed(SearchProblem):
         super().__init__(message, hint="Other methods are not concerned.")
 
 
-def entry_points(known_names: Collection[str]) -> dict[str, Offer]:
+def entry_points(known_names: Collection[str]) -> dict[str, MethodOffer]:
     """The methods that packages add, by name; slow, because it reads the metadata of all packages.
 
     `known_names` names are skipped.
     """
     from importlib import metadata
 
-    found: dict[str, Offer] = {}
+    found: dict[str, MethodOffer] = {}
     for point in sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda one: (one.name, one.value)):
         package = (point.dist and point.dist.name) or point.module
         if point.name in found or point.name in known_names or len(found) >= _MOST:
             log.warning("search method %s of %s is left out: its name is taken, or there are many", point.name, package)
             continue
-        found[point.name] = Offer(point.name, point.name, lambda point=point: point.load()(), package)
+        found[point.name] = MethodOffer(point.name, point.name, lambda point=point: point.load()(), package)
     return found
 
 
-def guarded(offer: Offer, doing: str, work: Callable[[], T]) -> T:
+def guarded(offer: MethodOffer, doing: str, work: Callable[[], T]) -> T:
     """Run code of a method.
 
     Raises:
@@ -84,7 +84,7 @@ def guarded(offer: Offer, doing: str, work: Callable[[], T]) -> T:
         raise MethodFailed(f"{offer.label} failed while {doing}: {reason}.") from None
 
 
-def made(offer: Offer) -> Method:
+def made(offer: MethodOffer) -> Method:
     """Create a method, which must have all members of `Method`.
 
     Raises:
@@ -97,7 +97,7 @@ def made(offer: Offer) -> Method:
     return method
 
 
-def checked(offer: Offer, answer: Any, query: Query, known: Callable[[Ref], object]) -> Answer:
+def checked(offer: MethodOffer, answer: Any, query: Query, known: Callable[[Ref], object]) -> Answer:
     """A valid answer: with known documents in scope, without duplicates, sorted, cut.
 
     Raises:

@@ -16,7 +16,7 @@ from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import mapping, printable
 from mcp_studio.protocol.versions import INVALID_PARAMS
 from mcp_studio.servers import stdio
-from mcp_studio.servers.toolserver import Answer, Refused, ToolPeer, ToolServer, Turn
+from mcp_studio.servers.toolserver import Answer, RequestError, ToolPeer, ToolServer, Turn
 from mcp_studio.toolset.function import tool_of
 from mcp_studio.toolset.registry import Tool, ToolObjects
 
@@ -102,7 +102,7 @@ def build(file: Path) -> ToolServer:
         """Call a tool; an exception becomes a tool error, and its traceback goes to standard error."""
         name = str(turn.request.params.get("name"))
         if name not in objects.tools:
-            raise Refused(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
+            raise RequestError(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
         try:
             return result_of(await objects.acall(name, mapping(turn.request.params.get("arguments"))))
         except StudioError as problem:

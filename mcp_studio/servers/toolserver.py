@@ -77,7 +77,7 @@ def tool(
     return mark
 
 
-class Refused(Exception):
+class RequestError(Exception):
     """A request that is answered with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: Json = None) -> None:
@@ -215,7 +215,7 @@ class ToolServer:
     async def _call_tool(self, turn: Turn) -> Answer:
         name, given = str(turn.request.params.get("name")), turn.request.params.get("arguments") or {}
         if name not in self._tools:
-            raise Refused(versions.INVALID_PARAMS, f"Unknown tool: {safe(name, 100)}")
+            raise RequestError(versions.INVALID_PARAMS, f"Unknown tool: {safe(name, 100)}")
         function, mark = self._tools[name]
         try:
             if self.prepare is not None:
@@ -330,7 +330,7 @@ class ToolPeer:
             answer["result"] = result
         except InputWanted as wanted:
             answer["result"] = {"resultType": "input_required", **wanted.asked}
-        except Refused as refused:
+        except RequestError as refused:
             answer["error"] = refused.error
         except StudioError as problem:
             answer["error"] = {"code": versions.INTERNAL_ERROR, "message": f"{problem.message} {problem.hint}".strip()}
@@ -350,7 +350,7 @@ class ToolPeer:
         version = turn.meta.get(versions.META_VERSION)
         if turn.modern and version not in versions.MODERN_VERSIONS:
             data: Json = {"supported": list(versions.MODERN_VERSIONS), "requested": version}
-            raise Refused(versions.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+            raise RequestError(versions.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
         offers = mapping(server.greeting["capabilities"])
         if method == ("server/discover" if turn.modern else "initialize"):
             greeting: Answer = {**server.greeting, "capabilities": {**offers, **server.of_era[turn.modern]}}
@@ -371,7 +371,7 @@ class ToolPeer:
                     self._subscribed.append(uri)
                 return {}
         if method not in server.handlers or (method == "ping" and turn.modern):
-            raise Refused(versions.METHOD_NOT_FOUND, f"Method not found: {safe(method, 100)}")
+            raise RequestError(versions.METHOD_NOT_FOUND, f"Method not found: {safe(method, 100)}")
         return await server.handlers[method](turn)
 
     # ------------------------------------------------------------------ subscriptions
@@ -397,7 +397,7 @@ class ToolPeer:
     def _watch(self, uris: list[str]) -> None:
         """Remember the current state of resources, to notify the client of later changes."""
         if len({*self._seen, *uris}) > _WATCHED:
-            raise Refused(versions.INVALID_PARAMS, f"At most {_WATCHED} resources are watched.")
+            raise RequestError(versions.INVALID_PARAMS, f"At most {_WATCHED} resources are watched.")
         assert self._server.state is not None
         for uri in uris:
             self._seen.setdefault(uri, self._server.state(uri))

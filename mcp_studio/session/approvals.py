@@ -26,7 +26,7 @@ _LARGEST = 256 * KB
 """Bytes of the largest arguments that are written."""
 
 
-class Waiting(NamedTuple):
+class WaitingCall(NamedTuple):
     """A call that waits for approval, in this or another process."""
 
     id: str
@@ -106,9 +106,9 @@ class Approvals:
         (self._folder / f"{name}.json").unlink(missing_ok=True)
 
 
-def waiting(folder: Path) -> list[Waiting]:
+def waiting(folder: Path) -> list[WaitingCall]:
     """The calls of all processes of this person that wait for approval, oldest first."""
-    found: list[Waiting] = []
+    found: list[WaitingCall] = []
     for file in folder.glob("*.json"):
         value = read_object(file)
         asked, until = (float(item) if isinstance(item := value.get(key), (int, float)) else 0.0 for key in _TIMES)
@@ -117,7 +117,7 @@ def waiting(folder: Path) -> list[Waiting]:
         elif _alive(file):
             reasons = tuple(str(one) for one in items_of(value.get("reasons")))
             subject = str(value.get("subject") or "")
-            found.append(Waiting(file.stem, subject, value.get("arguments"), reasons, asked, until))
+            found.append(WaitingCall(file.stem, subject, value.get("arguments"), reasons, asked, until))
     return sorted(found, key=lambda one: one.asked)
 
 
@@ -130,7 +130,7 @@ def _alive(file: Path) -> bool:
     return False
 
 
-def answer(folder: Path, name: str, *, approved: bool, note: str = "") -> Waiting:
+def answer(folder: Path, name: str, *, approved: bool, note: str = "") -> WaitingCall:
     """Approve or reject a call that waits in another process, and wait until that process has taken the answer.
 
     Raises:

@@ -19,7 +19,7 @@ Spawn = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 """Starts a task that ends with the object that provides the function."""
 
 
-class Step(NamedTuple):
+class ConnectPhase(NamedTuple):
     """A phase of connecting, for `doctor`."""
 
     name: str
@@ -56,7 +56,7 @@ class Status(NamedTuple):
     server_info: Json = None
     instructions: str = ""
     pid: int = 0
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ConnectPhase, ...] = ()
     warnings: tuple[str, ...] = ()
     """Sentences on faults of the server: prints to stdout, answers twice, wrong ids."""
 

@@ -18,7 +18,7 @@ from mcp_studio.protocol.core import ClientCore
 from mcp_studio.session.connection import GATEWAY, Connection, Opening
 from mcp_studio.session.raw import RawSender
 from mcp_studio.session.server_requests import Answerer, PendingQuestions
-from mcp_studio.session.state import Status, Step, at_most
+from mcp_studio.session.state import ConnectPhase, Status, at_most
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.postmortem import Ending, How, Mortem, examine
 from mcp_studio.transport.base import Tasks
@@ -114,7 +114,7 @@ class LiveConnection:
         """Handle an event of the protocol core other than an answer."""
         if isinstance(event, ev.Notified):
             self._manager.on_notification(self._supervisor, event.method, event.params)
-        elif isinstance(event, ev.Fault):
+        elif isinstance(event, ev.Violation):
             self._supervisor.warn(event.text)
         elif isinstance(event, ev.Asked):
             self._questions.asked(event)
@@ -360,8 +360,8 @@ class Supervisor:
             **opening.ready._asdict(),
             pid=opening.opened.pid,
             steps=(
-                Step("started", opening.started_ms, self.tap.clean(opening.opened.target)),
-                Step("negotiated", opening.negotiated_ms, opening.ready.version),
+                ConnectPhase("started", opening.started_ms, self.tap.clean(opening.opened.target)),
+                ConnectPhase("negotiated", opening.negotiated_ms, opening.ready.version),
             ),
         )
         self._manager.refresher.begin(self.config.name, connection)

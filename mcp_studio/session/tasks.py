@@ -17,7 +17,7 @@ _STEPS = 60
 _PROBLEMS = 20
 
 
-class Step(NamedTuple):
+class TaskChange(NamedTuple):
     """A change of a task, with the time at which we learnt of it (seconds since the epoch)."""
 
     at: float
@@ -66,7 +66,7 @@ class Task:
     error: TaskError | None = None
     gone: str = ""
     """A sentence on why there will be no more news although the task has not ended; empty otherwise."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[TaskChange, ...] = ()
     problems: tuple[str, ...] = ()
     """Sentences on faults of the server with the task."""
     raw: Json = None
@@ -121,7 +121,7 @@ class Task:
         now = time.time()
         steps = self.steps
         if not steps or (steps[-1].status, steps[-1].message) != (status, state.message):
-            steps = (*steps[-_STEPS:], Step(now, status, state.message))
+            steps = (*steps[-_STEPS:], TaskChange(now, status, state.message))
         return replace(
             self, status=status, message=state.message, created=state.created or self.created, updated=state.updated,
             ttl=state.ttl, poll=state.poll, seen=now, steps=steps, raw=raw,

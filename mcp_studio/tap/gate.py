@@ -51,7 +51,7 @@ class Decision(NamedTuple):
     """Seconds to wait first."""
 
 
-class Waiting(NamedTuple):
+class HeldMessage(NamedTuple):
     """A message that waits for a person's decision."""
 
     number: int
@@ -64,7 +64,7 @@ class Waiting(NamedTuple):
 
 
 class _HeldMessage(NamedTuple):
-    waiting: Waiting
+    waiting: HeldMessage
     frame: bytes
     """The unchanged frame, with its secrets."""
     decision: asyncio.Future[Decision]
@@ -172,7 +172,7 @@ class Gate:
         return tuple(query.text for query in self._queries)
 
     @property
-    def waiting(self) -> list[Waiting]:
+    def waiting(self) -> list[HeldMessage]:
         """The held messages, oldest first."""
         return [message.waiting for message in self._held.values()]
 
@@ -227,7 +227,7 @@ class Gate:
             note(f"{label} went on: too much is held already")
             return None
         now = time.time()
-        waiting = Waiting(entry.number, query.text, now, now + self._patience)
+        waiting = HeldMessage(entry.number, query.text, now, now + self._patience)
         message = self._held[entry.number] = _HeldMessage(waiting, frame, asyncio.get_running_loop().create_future())
         note(f"{label} is held: {query.text}")
         return self._hold(message, note, label)

@@ -172,7 +172,7 @@ MakeHeaders = Callable[[RequestContext], Awaitable[HeaderList]]
 """Generates headers for each request (`transport.headers`); a `StudioError` says why there are none."""
 
 
-class Refused(NamedTuple):
+class RefusedRequest(NamedTuple):
     """A request that a server did not accept: status 401 or 403, or 400 with a DPoP nonce."""
 
     status: int
@@ -213,7 +213,7 @@ class Credentials(Protocol):
     def seen(self, url: str, headers: Headers) -> None:
         """Take the headers of every response (DPoP nonces, RFC 9449 8.2); synchronous and cheap."""
 
-    async def refused(self, refused: Refused) -> bool:
+    async def refused(self, refused: RefusedRequest) -> bool:
         """Return whether to send the request again with new `lines`; may refresh a token, or ask a person.
 
         Raises:

@@ -27,11 +27,11 @@ from mcp_studio.transport.base import (
     HttpRequest,
     HttpResponse,
     MakeHeaders,
-    Refused,
+    RefusedRequest,
     RequestContext,
     Tap,
 )
-from mcp_studio.transport.http_client import Client, look_up
+from mcp_studio.transport.http_client import HttpClient, look_up
 from mcp_studio.transport.http_errors import (
     HttpDown,
     HttpFailure,
@@ -75,7 +75,7 @@ class Progress:
         elif event == "http11.receive_response_headers.started" and self.stage == "sent" and self._head is not None:
             self.deadline.reschedule(asyncio.get_running_loop().time() + self._head)
 
-    def too_slow(self, client: Client, connect: float) -> HttpFailure:
+    def too_slow(self, client: HttpClient, connect: float) -> HttpFailure:
         """The error of a deadline that has passed."""
         place, seconds = client.place, f"within {connect:g} seconds"
         if self.stage == "sent":
@@ -93,7 +93,7 @@ class Progress:
         return HttpDown(f"No connection to {place} {seconds}.", hint=hint, how="timeout")
 
 
-def onward_of(client: Client, answer: Response) -> httpx2.URL | None:
+def onward_of(client: HttpClient, answer: Response) -> httpx2.URL | None:
     """The address of a redirect that is followed; None if the answer is no redirect.
 
     Raises:
@@ -156,7 +156,7 @@ class Edge:
         self._configured = False
         self._numbers = itertools.count(1)
         self._headers: HeaderList = []
-        self._client: Client | None = None
+        self._client: HttpClient | None = None
         self._resolved = False
         """Whether the host name has resolved and nothing has failed since."""
 
@@ -255,7 +255,7 @@ class Edge:
             return False
         body = await answer.settle(_REFUSAL, PATIENCE)
         at.refusals += 1
-        refusal = Refused(
+        refusal = RefusedRequest(
             answer.status, at.method, str(answer.url), at.credentials, answer.headers, excerpt(body), at.refusals
         )
         try:
@@ -293,7 +293,7 @@ class Edge:
         except TimeoutError:
             self._tap.note("The connections did not close in time; they were dropped.")
 
-    def _ready(self) -> Client:
+    def _ready(self) -> HttpClient:
         if self._client is None:
             raise HttpLost("The connection is closed.")
         return self._client
@@ -324,7 +324,7 @@ class Edge:
             raise self._headers_too_large()
         return answer
 
-    async def _head(self, client: Client, request: httpx2.Request, head: float | None) -> httpx2.Response:
+    async def _head(self, client: HttpClient, request: httpx2.Request, head: float | None) -> httpx2.Response:
         """Connect, send, and wait for the head: connecting has its own deadline, writing that of `limits.write`."""
         progress = Progress(head, tunnel=client.tunnels)
         try:
@@ -346,7 +346,7 @@ class Edge:
                 place, variable = self.place, client.proxy_named
             raise network_failure(problem, place, under_way=self._resolved, proxy=variable) from problem
 
-    async def _look_up(self, client: Client) -> None:
+    async def _look_up(self, client: HttpClient) -> None:
         """Resolve the name that connections go to, unless it has resolved and nothing has failed since."""
         if not self._resolved:
             try:

@@ -19,7 +19,7 @@ from mcp_studio.transport.http_connection import (
     ACCEPT,
     FIRST_MODERN,
     HttpConnection,
-    Waiting,
+    PendingRequest,
     envelope,
     is_json,
     legacy_headers,
@@ -79,7 +79,7 @@ class HttpTransport(HttpConnection):
         if out.kind == "request" and out.id is not None:
             if out.method == "initialize":
                 self._reset()
-            waiting = Waiting(out, out.id)
+            waiting = PendingRequest(out, out.id)
             await self.post(out, self._run(waiting), waiting)
         else:
             await self.post(out, self._notify(out))
@@ -119,7 +119,7 @@ class HttpTransport(HttpConnection):
             self._listener.cancel()
             self._listener = None
 
-    async def _run(self, waiting: Waiting) -> None:
+    async def _run(self, waiting: PendingRequest) -> None:
         try:
             await self._request(waiting)
             self._listen()
@@ -133,7 +133,7 @@ class HttpTransport(HttpConnection):
             self._initialized = True
             self._listen()
 
-    async def _request(self, waiting: Waiting) -> None:
+    async def _request(self, waiting: PendingRequest) -> None:
         """Post a request and deliver all frames until it is answered, on a resumed stream if necessary.
 
         There is no deadline once the version is negotiated; the caller cancels the task.
@@ -160,7 +160,7 @@ class HttpTransport(HttpConnection):
         if not waiting.answered:
             await self._follow(cursor, waiting)
 
-    async def _exchange(self, waiting: Waiting, cursor: Cursor) -> None:
+    async def _exchange(self, waiting: PendingRequest, cursor: Cursor) -> None:
         out = waiting.out
         # Until the version is negotiated the exchange is part of connecting. Then the caller has the deadline, which
         # progress renews and a question to a person suspends; the caller ends the exchange by `abandon`.
@@ -175,7 +175,7 @@ class HttpTransport(HttpConnection):
             else:
                 await self._json(waiting, answer)
 
-    async def _json(self, waiting: Waiting, answer: Response) -> None:
+    async def _json(self, waiting: PendingRequest, answer: Response) -> None:
         """Deliver a body that is one JSON text."""
         place, media_type = self.edge.place, answer.media_type
         if media_type and not is_json(media_type):
@@ -208,7 +208,7 @@ class HttpTransport(HttpConnection):
             if isinstance(error, Unreachable):
                 self._listener = None  # The next answered request shows that another attempt makes sense.
 
-    async def _follow(self, cursor: Cursor, waiting: Waiting | None) -> None:
+    async def _follow(self, cursor: Cursor, waiting: PendingRequest | None) -> None:
         """Keep one stream open by GET: until `waiting` is answered, or without it while the server offers the stream.
 
         It is opened again after the pause that the server requests, at most `limits.reconnects` times without new
@@ -260,7 +260,7 @@ class HttpTransport(HttpConnection):
         raise refused(answer, place, body)
 
 
-def _progress(cursor: Cursor, waiting: Waiting | None) -> int:
+def _progress(cursor: Cursor, waiting: PendingRequest | None) -> int:
     """The count that has to grow for a reconnect to count as useful.
 
     A server may let us poll for an answer by events that only carry an id; the deadline of the request bounds that. The

@@ -216,7 +216,7 @@ _SCHEMES = {"http": ("http", "https"), "sse": ("http", "https"), "websocket": ("
 
 
 @record(frozen=True)
-class Client:
+class HttpClient:
     """A connection pool for one origin, and the other objects of httpx2 that the edge needs."""
 
     url: httpx2.URL
@@ -289,7 +289,7 @@ def _body(data: bytes) -> httpx2.AsyncByteStream:
     return Body()
 
 
-def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
+def load(config: ServerConfig, limits: Limits, connect: float) -> HttpClient:
     """Import httpx2 and make the pool; slow, so call it in a thread.
 
     Raises:
@@ -308,7 +308,7 @@ def load(config: ServerConfig, limits: Limits, connect: float) -> Client:
     bounds = httpx2.Limits(
         max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS // 8, keepalive_expiry=_KEEP_ALIVE
     )
-    return Client(
+    return HttpClient(
         url=url.copy_with(username=None, password=None, fragment=None),
         userinfo=unquote_to_bytes(url.userinfo),
         transport=httpx2.AsyncHTTPTransport(verify=verify, limits=bounds, proxy=proxy),

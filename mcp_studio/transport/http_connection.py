@@ -94,7 +94,7 @@ def is_json(media_type: str) -> bool:
     return media_type == "application/json" or media_type.endswith("+json")
 
 
-class Waiting:
+class PendingRequest:
     """A request that waits for its answer."""
 
     def __init__(self, out: Outgoing, request_id: RequestId) -> None:
@@ -120,7 +120,7 @@ class HttpConnection:
         self.version = ""
         self.endpoint: httpx2.URL | None = None
         """The address for messages, if it is not the configured one (HTTP+SSE)."""
-        self.waiting: dict[RequestId, Waiting] = {}
+        self.waiting: dict[RequestId, PendingRequest] = {}
         self.lost: StudioError | None = None
         """Why the connection has ended by itself."""
         self.opening: asyncio.Future[Any] | None = None
@@ -223,7 +223,7 @@ class HttpConnection:
         resume = [("Last-Event-ID", cursor.last_id)] if cursor.last_id else []
         return merged([("Accept", "text/event-stream")], legacy_headers(self.session, self.version), resume)
 
-    async def post(self, out: Outgoing, work: Coroutine[Any, Any, None], waiting: Waiting | None = None) -> None:
+    async def post(self, out: Outgoing, work: Coroutine[Any, Any, None], waiting: PendingRequest | None = None) -> None:
         """Send one message in its own task; a request replaces an earlier one with its id.
 
         This waits only for `notifications/initialized`, so that it arrives first.
@@ -237,7 +237,7 @@ class HttpConnection:
         elif out.method == "notifications/initialized":
             await asyncio.wait((task,), timeout=self.limits.write)
 
-    def _forget(self, waiting: Waiting | None) -> None:
+    def _forget(self, waiting: PendingRequest | None) -> None:
         if waiting is not None and self.waiting.get(waiting.id) is waiting:
             del self.waiting[waiting.id]
 
@@ -332,7 +332,7 @@ class HttpConnection:
             if stream is not None:
                 stream.answered = True
 
-    async def pump(self, answer: Response, cursor: Cursor, waiting: Waiting | None = None) -> None:
+    async def pump(self, answer: Response, cursor: Cursor, waiting: PendingRequest | None = None) -> None:
         """Deliver the events of a stream until it ends, or until shortly after `waiting` was answered.
 
         Raises:
@@ -356,7 +356,7 @@ class HttpConnection:
                     if waiting is not None and waiting.answered and linger.when() is None:
                         linger.reschedule(asyncio.get_running_loop().time() + _LINGER)
 
-    def too_long(self, message: Oversize, waiting: Waiting | None = None) -> None:
+    def too_long(self, message: Oversize, waiting: PendingRequest | None = None) -> None:
         """Report a message that was dropped for its size; if its ends show the request that it answers, that one fails.
 
         Raises:

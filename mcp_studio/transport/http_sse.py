@@ -13,7 +13,7 @@ from mcp_studio.protocol.events import Outgoing
 from mcp_studio.protocol.lines import Oversize
 from mcp_studio.protocol.versions import MODERN_VERSIONS
 from mcp_studio.transport.base import Opened, Sink
-from mcp_studio.transport.http_connection import HttpConnection, Waiting
+from mcp_studio.transport.http_connection import HttpConnection, PendingRequest
 from mcp_studio.transport.http_errors import HttpBroken, HttpFailure, HttpLost, HttpUnreachable, refused
 from mcp_studio.transport.http_response import Response
 from mcp_studio.transport.sse import SseEvent, SseParser
@@ -56,7 +56,7 @@ class SseTransport(HttpConnection):
             ConnectionLost: the transport is not open, or the stream has ended.
         """
         self.check()
-        waiting = Waiting(out, out.id) if out.kind == "request" and out.id is not None else None
+        waiting = PendingRequest(out, out.id) if out.kind == "request" and out.id is not None else None
         await self.post(out, self.tell(out), waiting)
 
     async def _listen(self) -> None:

@@ -12,8 +12,8 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from mcp_studio.errors import SignInNeeded
-from mcp_studio.transport.base import Refused
-from tests.auth.signing import Desk, server
+from mcp_studio.transport.base import RefusedRequest
+from tests.auth.sign_ins import Desk, server
 from tests.auth.test_assertions import pem, private
 from tests.servers.auth_server import AuthServer, World
 
@@ -99,9 +99,11 @@ async def test_a_server_that_takes_no_token_has_nobody_sign_in(tmp_path: Path) -
         desk = Desk(tmp_path)
         access = desk.accounts.access(server(world.url, **with_secret(world, tmp_path)), desk.tap, None)
         assert access is not None
-        assert await access.refused(Refused(401, "POST", world.url, [], [], "", 1))
+        assert await access.refused(RefusedRequest(401, "POST", world.url, [], [], "", 1))
         with pytest.raises(SignInNeeded) as caught:
-            await access.refused(Refused(401, "POST", world.url, await access.lines("POST", world.url), [], "", 2))
+            await access.refused(
+                RefusedRequest(401, "POST", world.url, await access.lines("POST", world.url), [], "", 2)
+            )
         assert "check [servers.one.auth]" in caught.value.hint and "auth login" not in caught.value.hint
 
 

@@ -378,6 +378,6 @@ def test_doctor_tells_of_sign_in_and_of_certificates_that_are_not_checked(world:
 async def test_nobody_is_told_to_sign_in_where_nobody_can(kind: Any, words: str) -> None:
     server = ServerConfig("one", url="https://one.example/mcp", auth=Auth(kind=kind))
     signing = SimpleNamespace(account=AsyncMock(return_value=None))
-    studio: Any = SimpleNamespace(signing=signing, redactor=Redactor())
+    studio: Any = SimpleNamespace(sign_ins=signing, redactor=Redactor())
     facts = await remote(studio, server, Status("one", "needs_auth"))
     assert words in facts["access"] and facts["signIn"] == {"signedIn": False}

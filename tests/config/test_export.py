@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.config.clients import Client, client_named, clients
+from mcp_studio.config.clients import ForeignClient, client_named, clients
 from mcp_studio.config.exporters import entry_for, merged
 from mcp_studio.config.load import written
 from mcp_studio.config.model import Auth, Root, ServerConfig, Source
@@ -23,11 +23,11 @@ PLAIN = ServerConfig("plain", "run", ("a b",), {"A": "1"}, source=OURS)
 REPLACING = [client for client in clients() if client.reference or client.variables]
 
 
-def file_of(client: Client, folder: Path) -> Path:
+def file_of(client: ForeignClient, folder: Path) -> Path:
     return folder / next(place for place in client.places if "*" not in place)[2:]
 
 
-def through(client: Client, folder: Path, *servers: ServerConfig) -> dict[str, ServerConfig]:
+def through(client: ForeignClient, folder: Path, *servers: ServerConfig) -> dict[str, ServerConfig]:
     """Write servers into a file of a client, and read that file."""
     file = file_of(client, folder)
     _, text = merged(client, file, {server.name: entry_for(client, server)[0] for server in servers})
@@ -39,7 +39,7 @@ def through(client: Client, folder: Path, *servers: ServerConfig) -> dict[str, S
 
 
 @pytest.mark.parametrize("client", clients(), ids=lambda client: client.name)
-def test_what_is_written_is_read_back(tmp_path: Path, client: Client) -> None:
+def test_what_is_written_is_read_back(tmp_path: Path, client: ForeignClient) -> None:
     sse = [SSE] if len(client.types) > 2 else []
     found = through(client, tmp_path, PLAIN, *sse)
     assert (found["plain"].command, found["plain"].args, found["plain"].env) == ("run", ("a b",), {"A": "1"})
@@ -48,7 +48,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, client: Client) -> None:
 
 
 @pytest.mark.parametrize("client", REPLACING, ids=lambda client: client.name)
-def test_references_stay_references_in_the_words_of_the_client(tmp_path: Path, client: Client) -> None:
+def test_references_stay_references_in_the_words_of_the_client(tmp_path: Path, client: ForeignClient) -> None:
     found = through(client, tmp_path, LOCAL)["local"]
     inherited = {name: f"${{{name}}}" for name in found.inherit_env}
     assert {**inherited, **found.env} == {"TOKEN": "${TOKEN}", "Q": "${Q}", "B": "1"}

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_studio.config.expand import expanded, uses
 from mcp_studio.config.model import Auth, Root, ServerConfig, Tls
-from mcp_studio.config.secrets import Offer, map_texts, offers, placed, texts
+from mcp_studio.config.secrets import ClearSecret, map_texts, offers, placed, texts
 from mcp_studio.present.definition import cautions
 from mcp_studio.redact import Redactor
 from mcp_studio.vault import keyring
@@ -82,7 +82,7 @@ def test_a_scheme_stays_readable() -> None:
 
 def test_another_name_may_be_chosen_and_one_that_is_taken_is_not(tmp_path: Path) -> None:
     (offer,) = offers(ServerConfig("s", url="https://h", headers={"Cookie": "sid=1"}))
-    assert offer == Offer("headers.Cookie", 0, 5, "sid=1", "s-cookie")
+    assert offer == ClearSecret("headers.Cookie", 0, 5, "sid=1", "s-cookie")
     keyring.use("memory", tmp_path)
     same = [ServerConfig("s", url="https://h", headers={"Cookie": cookie}) for cookie in ("sid=1", "sid=2", "sid=1")]
     moved = [server.headers["Cookie"] for server in keyring.move(same, Redactor())]

@@ -65,8 +65,8 @@ class Person:
         Raises:
             StudioError: it did not work.
         """
-        self._studio.signing.accounts.browser = self._browse
-        signing = self._studio.signing.sign_in(self._server)
+        self._studio.sign_ins.accounts.browser = self._browse
+        signing = self._studio.sign_ins.sign_in(self._server)
         await over(signing)
         if signing.error is not None:
             raise signing.error
@@ -94,7 +94,7 @@ class Person:
     async def _follow(self, question: InputRequest) -> None:
         """The question answers itself once somebody has signed in."""
         assert question.sign_in is not None
-        self._studio.signing.accounts.browser = self._browse
+        self._studio.sign_ins.accounts.browser = self._browse
         signing = question.sign_in()
         await over(signing)
         if signing.error is not None:

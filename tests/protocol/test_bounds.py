@@ -17,7 +17,7 @@ def test_answers_wait_in_bounded_number_when_the_server_does_not_read() -> None:
     made = legacy()
     found = [feed(made, {"id": number, "method": "ping"}) for number in range(5_000)]
     assert len(made.take()) == 2_000
-    assert isinstance(found[-1][0], ev.Fault) and "faster" in found[-1][0].text
+    assert isinstance(found[-1][0], ev.Violation) and "faster" in found[-1][0].text
     assert feed(made, {"id": "again", "method": "ping"}) == [] and len(made.take()) == 1
 
 
@@ -30,7 +30,7 @@ def test_foreign_names_and_ids_do_not_fill_the_faults(made: Any) -> None:
         {"id": 1.5, "method": "m" * 100_000},
         {"id": 2, "method": "m" * 100_000},
     )
-    faults = [event.text for event in found if isinstance(event, ev.Fault)]
+    faults = [event.text for event in found if isinstance(event, ev.Violation)]
     assert len(faults) >= 3 and max(map(len, faults)) < 300
 
 

@@ -218,17 +218,17 @@ def test_an_answer_to_nothing_is_named_and_an_answer_given_twice_too() -> None:
     made = legacy()
     out = made.request("a")
     (fault,) = feed(made, {"id": 999, "result": {}})
-    assert isinstance(fault, ev.Fault) and "never sent" in fault.text
+    assert isinstance(fault, ev.Violation) and "never sent" in fault.text
     feed(made, {"id": out.id, "result": {}})
     (fault,) = feed(made, {"id": out.id, "result": {}})
-    assert isinstance(fault, ev.Fault) and "twice" in fault.text
+    assert isinstance(fault, ev.Violation) and "twice" in fault.text
 
 
 def test_an_answer_with_the_id_as_a_string_is_taken_and_named() -> None:
     made = legacy()
     out = made.request("a")
     fault, answer = feed(made, {"id": str(out.id), "result": {}})
-    assert isinstance(fault, ev.Fault)
+    assert isinstance(fault, ev.Violation)
     assert answer == ev.Answered(out.id, {})
 
 
@@ -237,7 +237,7 @@ def test_an_error_without_an_id_is_told_and_ends_no_request(methods: str) -> Non
     made = legacy()
     asked = [made.request(method) for method in methods]
     (fault,) = feed(made, {"id": None, "error": {"code": -32700, "message": "parse"}})
-    assert isinstance(fault, ev.Fault) and "parse (-32700)" in fault.text
+    assert isinstance(fault, ev.Violation) and "parse (-32700)" in fault.text
     for out in asked:
         assert feed(made, {"id": out.id, "result": {}}) == [ev.Answered(out.id or 0, {})]
 
@@ -246,7 +246,7 @@ def test_an_unreadable_answer_ends_its_request_instead_of_leaving_it_waiting() -
     made = legacy()
     out = made.request("a")
     fault, broken = made.receive(parse(b'{"id":%d,"result":{"x":}}' % out.id))
-    assert isinstance(fault, ev.Fault)
+    assert isinstance(fault, ev.Violation)
     assert isinstance(broken, ev.Broken) and broken.id == out.id and isinstance(broken.error, ProtocolError)
 
 
@@ -263,7 +263,7 @@ def test_a_batch_is_taken_in_every_version_and_named_where_it_is_not_allowed() -
     made = legacy()
     out = made.request("a")
     fault, answer = feed(made, [{"id": out.id, "result": {}}])
-    assert isinstance(fault, ev.Fault) and "batch" in fault.text
+    assert isinstance(fault, ev.Violation) and "batch" in fault.text
     assert isinstance(answer, ev.Answered)
 
 
@@ -292,7 +292,7 @@ def test_progress_reaches_its_request_and_absurd_numbers_do_no_harm() -> None:
     (fault,) = made.receive(
         parse(b'{"method":"notifications/progress","params":{"progressToken":%d,"progress":%s}}' % (out.id, b"9" * 400))
     )
-    assert isinstance(fault, ev.Fault)
+    assert isinstance(fault, ev.Violation)
     assert feed(made, {"method": "notifications/progress", "params": {"progressToken": "other", "progress": 1}}) == []
 
 
@@ -340,13 +340,13 @@ def test_a_request_id_used_twice_is_a_fault() -> None:
     made = legacy()
     feed(made, {"id": 5, "method": "roots/list"})
     (fault,) = feed(made, {"id": 5, "method": "roots/list"})
-    assert isinstance(fault, ev.Fault)
+    assert isinstance(fault, ev.Violation)
 
 
 def test_a_modern_server_that_sends_requests_is_told_that_it_may_not() -> None:
     made = modern()
     fault, asked = feed(made, {"id": 5, "method": "sampling/createMessage"})
-    assert isinstance(fault, ev.Fault) and isinstance(asked, ev.Asked) and asked.unwanted
+    assert isinstance(fault, ev.Violation) and isinstance(asked, ev.Asked) and asked.unwanted
 
 
 @pytest.mark.parametrize(("era", "hint"), [("modern", "--era legacy, or auto"), ("legacy", "--era modern, or auto")])

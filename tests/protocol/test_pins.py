@@ -58,7 +58,7 @@ def test_a_counter_offer_is_gone_on_with_and_told() -> None:
     made = pinned("2025-03-26")
     made.take()
     fault, ready = feed(made, shaken("2025-11-25"))
-    assert isinstance(fault, ev.Fault) and "2025-11-25" in fault.text and "2025-03-26" in fault.text
+    assert isinstance(fault, ev.Violation) and "2025-11-25" in fault.text and "2025-03-26" in fault.text
     assert isinstance(ready, ev.Ready) and (ready.version, ready.offered) == ("2025-11-25", "2025-03-26")
     assert made.version == "2025-11-25"
 
@@ -78,7 +78,7 @@ def test_a_version_that_a_refusal_names_is_tried_and_told() -> None:
     assert feed(made, {"id": 1, "error": refusal}) == []
     assert first(made)["params"]["protocolVersion"] == "2025-06-18"
     fault, ready = feed(made, shaken("2025-06-18") | {"id": 2})
-    assert isinstance(fault, ev.Fault) and isinstance(ready, ev.Ready)
+    assert isinstance(fault, ev.Violation) and isinstance(ready, ev.Ready)
 
 
 def test_an_unknown_counter_offer_fails_in_words_and_does_not_change_the_era() -> None:

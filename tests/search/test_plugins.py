@@ -12,7 +12,7 @@ import pytest
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.search import index as serving
 from mcp_studio.search.method import Answer, Query, Reason, Scope, Scored, SearchProblem
-from mcp_studio.search.plugins import MethodFailed, Offer, checked, entry_points, guarded
+from mcp_studio.search.plugins import MethodFailed, MethodOffer, checked, entry_points, guarded
 from tests.search.index_kit import Index, Make, Plug, document, names, searching
 from tests.support import ROOT
 
@@ -204,7 +204,7 @@ def test_all_have_the_same_time_to_end(plug: Plug, indexes: Make) -> None:
     assert searching() == []
 
 
-OFFER = Offer("odd", "odd", lambda: None, "package")  # pyright: ignore[reportArgumentType]
+OFFER = MethodOffer("odd", "odd", lambda: None, "package")  # pyright: ignore[reportArgumentType]
 HERE = {Ref("tool", server, name) for server in "ab" for name in "xy"}
 ALL = Query("q", 3, Scope(frozenset("a")))
 

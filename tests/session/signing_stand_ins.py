@@ -14,7 +14,7 @@ from mcp_studio.auth.signin import FINAL
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.signal import Signal
-from mcp_studio.transport.base import HeaderList, Refused, Tap
+from mcp_studio.transport.base import HeaderList, RefusedRequest, Tap
 from tests.servers.auth_mcp import answer
 from tests.servers.http_raw import RawServer, Reply, Request
 
@@ -92,7 +92,7 @@ class StandInAccess:
 
     def seen(self, url: str, headers: object) -> None: ...
 
-    async def refused(self, refused: Refused) -> bool:
+    async def refused(self, refused: RefusedRequest) -> bool:
         def sign_in(step_by_step: bool = False) -> StandInSignIn:
             return self._accounts.made(self._config, {"step_by_step": step_by_step})
 

@@ -29,23 +29,23 @@ async def test_nobody_is_asked_while_connecting_and_the_challenge_is_kept(monkey
         status = studio.manager.status("s")
         assert status.state == "needs_auth" and not studio.inbox.pending
         assert status.error is not None and status.error.hint == "Sign in: mcp-studio auth login s"
-        sign_in = studio.signing.sign_in("s", step_by_step=True)
+        sign_in = studio.sign_ins.sign_in("s", step_by_step=True)
         assert accounts.sign_ins[0].how == {"scopes": (), "challenge": CHALLENGE, "step_by_step": True}
-        assert studio.signing.sign_in("s") is sign_in is studio.signing.running("s"), "one at a time"
+        assert studio.sign_ins.sign_in("s") is sign_in is studio.sign_ins.running("s"), "one at a time"
         accounts.sign_ins[0].finish()
         await wait_until(lambda: studio.manager.status("s").state == "ready")
-        assert studio.signing.running("s") is None and accounts.sign_ins[0].runs == 1
+        assert studio.sign_ins.running("s") is None and accounts.sign_ins[0].runs == 1
 
 
 async def test_a_sign_in_that_fails_leaves_the_server_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     accounts = put_in_place(monkeypatch)
 
     async with Protected(TOKEN) as server, opened(http(server.url)) as studio:
-        studio.signing.sign_in("s")
+        studio.sign_ins.sign_in("s")
         accounts.sign_ins[0].finish("failed")
-        await wait_until(lambda: studio.signing.running("s") is None)
+        await wait_until(lambda: studio.sign_ins.running("s") is None)
         assert studio.manager.status("s").state == "needs_auth" and len(server.requests) == 1
-        studio.signing.sign_in("s")
+        studio.sign_ins.sign_in("s")
         assert len(accounts.sign_ins) == 2, "it can be tried again"
 
 
@@ -68,7 +68,7 @@ async def test_calls_that_are_refused_share_one_question_and_go_on_when_somebody
             assert not any(call.outcome for call in calls), "deadlines stand still"
             assert any(call.asking for call in calls), "it is shown to wait for a person"
             assert question.sign_in is not None
-            assert question.sign_in() is question.sign_in(step_by_step=True) is studio.signing.sign_in("s")
+            assert question.sign_in() is question.sign_in(step_by_step=True) is studio.sign_ins.sign_in("s")
             accounts.sign_ins[0].finish()
             outcomes = [await call.wait() for call in calls]
             assert all(isinstance(outcome, Succeeded) for outcome in outcomes)
@@ -86,7 +86,7 @@ async def test_a_question_is_answered_by_a_sign_in_that_somebody_began_elsewhere
     accounts = put_in_place(monkeypatch)
 
     async with Protected() as server, opened(http(server.url)) as studio:
-        studio.signing.sign_in("s", scopes=("admin",))
+        studio.sign_ins.sign_in("s", scopes=("admin",))
         server.token = TOKEN
         call = studio.call_tool(ECHO, {"text": "x"}, approved=True)
         await wait_until(lambda: studio.inbox.pending)
@@ -109,7 +109,7 @@ async def test_who_has_declined_is_not_asked_again_for_what_nobody_waits_for(mon
         assert not studio.inbox.pending
         call = studio.call_tool(ECHO, {"text": "x"}, approved=True)
         await wait_until(lambda: studio.inbox.pending)
-        studio.signing.sign_in("s")
+        studio.sign_ins.sign_in("s")
         accounts.sign_ins[0].finish()
         assert isinstance(await call.wait(), Succeeded)
 
@@ -186,7 +186,7 @@ async def test_a_sign_in_ends_with_its_server_and_with_its_entry(change: str, mo
     accounts = put_in_place(monkeypatch)
 
     async with Protected(TOKEN) as server, opened(http(server.url)) as studio:
-        sign_in = studio.signing.sign_in("s")
+        sign_in = studio.sign_ins.sign_in("s")
         changed: dict[str, ServerConfig] = {
             "renamed": http(server.url, "t"),
             "elsewhere": http(server.url + "2"),
@@ -212,12 +212,12 @@ async def test_signing_out_ends_the_connection_that_used_the_token(monkeypatch: 
     (Paths.default().state / "sign-ins.json").write_text("{}")
     async with Protected(TOKEN) as server, opened(http(server.url)) as studio:
         assert studio.manager.status("s").state == "ready" and len(studio.catalog.entries("tool")) == 6
-        assert await studio.signing.sign_out("s") == "The token was revoked."
+        assert await studio.sign_ins.sign_out("s") == "The token was revoked."
         await wait_until(lambda: studio.manager.status("s").state == "needs_auth")
         accounts.signed_in = True
         studio.manager.start("s")
         assert (await studio.manager.settle("s")).state == "ready"
-        await studio.signing.forget("s", client=True)
+        await studio.sign_ins.forget("s", client=True)
         await wait_until(lambda: studio.manager.status("s").state == "needs_auth")
         assert accounts.told == ["forget s True"]
 
@@ -226,7 +226,7 @@ async def test_trying_a_server_out_uses_the_sign_in_that_there_is(monkeypatch: p
     accounts = put_in_place(monkeypatch)
 
     async with Protected(TOKEN) as server, opened(http(server.url)) as studio:
-        studio.signing.sign_in("s")
+        studio.sign_ins.sign_in("s")
         accounts.sign_ins[0].finish()
         await wait_until(lambda: studio.manager.status("s").state == "ready")
         report = await studio.test(http(server.url, "t"))
@@ -238,9 +238,9 @@ async def test_a_program_is_not_signed_in_to_and_an_unknown_server_is_said(monke
 
     async with opened(stdio(python_server("raw_server"))) as studio:
         with pytest.raises(UsageError, match="s is a program"):
-            studio.signing.sign_in("s")
+            studio.sign_ins.sign_in("s")
         with pytest.raises(UsageError, match="no server 'x'"):
-            studio.signing.sign_in("x")
+            studio.sign_ins.sign_in("x")
 
 
 async def test_a_header_that_was_configured_leaves_signing_in_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ async def test_what_another_studio_has_signed_in_to_is_used_when_it_is_tried_aga
         waiting.manager.start("s")
         assert (await waiting.manager.settle("s")).state == "ready"
         assert isinstance(await call(waiting, "whoami"), Succeeded)
-        await other.signing.sign_out("s")
+        await other.sign_ins.sign_out("s")
         waiting.manager.restart("s")
         assert (await waiting.manager.settle("s")).state == "needs_auth"
         assert visitor.opened == []
@@ -65,12 +65,12 @@ async def test_a_token_that_is_being_renewed_when_the_studio_ends_is_kept() -> N
         async with signing(http(world.url), settings=FILE) as (studio, _):
             await signed_in(studio)
             world.options.wait = 0.9
-            renewing = asyncio.create_task(studio.signing.refresh("s"))
+            renewing = asyncio.create_task(studio.sign_ins.refresh("s"))
             await wait_until(lambda: len(world.seen("/token")) == 2)
             renewing.cancel()
         before, newest = world.issuer.grants.tokens
         async with signing(http(world.url), settings=FILE) as (studio, _):
-            assert await studio.signing.accounts.token(studio.signing.config("s")) == newest != before
+            assert await studio.sign_ins.accounts.token(studio.sign_ins.config("s")) == newest != before
 
 
 async def test_a_sign_in_that_is_being_kept_when_the_studio_ends_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +86,7 @@ async def test_a_sign_in_that_is_being_kept_when_the_studio_ends_is_kept(monkeyp
 
     async with AuthServer() as world:
         async with signing(http(world.url), settings=FILE) as (studio, _):
-            sign_in = studio.signing.sign_in("s")
+            sign_in = studio.sign_ins.sign_in("s")
             await wait_until(keeping.is_set)
         assert sign_in.state == "done"
         async with signing(http(world.url), settings=FILE) as (studio, _):

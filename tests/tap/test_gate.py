@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mcp_studio.paths import Paths
-from mcp_studio.tap.desk import RemoteGate
-from mcp_studio.tap.gate import Decision, Waiting
+from mcp_studio.tap.gate import Decision, HeldMessage
+from mcp_studio.tap.remote_gate import RemoteGate
 from tests.cli.kit import RAW, cli
 from tests.support import wait_until
 from tests.tap.kit import Tapped, answer, recorded, request, running, tapped
@@ -25,7 +25,7 @@ async def gate() -> RemoteGate:
     return RemoteGate(Paths.default().state / "held", await running())
 
 
-async def held(where: RemoteGate, count: int = 1) -> list[Waiting]:
+async def held(where: RemoteGate, count: int = 1) -> list[HeldMessage]:
     await wait_until(lambda: len(where.waiting) == count, what="what is held")
     return where.waiting
 

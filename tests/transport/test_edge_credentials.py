@@ -14,7 +14,7 @@ from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.session.sign_in import make_transport
 from mcp_studio.transport import edge, http_client
-from mcp_studio.transport.base import HeaderList, Headers, Refused, Tap
+from mcp_studio.transport.base import HeaderList, Headers, RefusedRequest, Tap
 from mcp_studio.transport.http_errors import HttpSignIn
 from tests.servers.http_kit import modern, opened, request
 from tests.servers.http_raw import RawServer, Reply, Request
@@ -22,10 +22,10 @@ from tests.servers.http_sse import SseServer
 from tests.servers.ws_raw import WsServer, url_of
 from tests.support import wait_until
 
-Answerer = Callable[["Keyring", Refused], Awaitable[bool]]
+Answerer = Callable[["Keyring", RefusedRequest], Awaitable[bool]]
 
 
-async def renew(keyring: Keyring, refused: Refused) -> bool:
+async def renew(keyring: Keyring, refused: RefusedRequest) -> bool:
     """Get a new token, as whoever waits longest does for all."""
     if dict(refused.sent).get("Authorization") == f"Bearer {keyring.token}":
         keyring.token += 1
@@ -38,7 +38,7 @@ class Keyring:
 
     on_refused: Answerer = renew
     token: int = 0
-    refusals: list[Refused] = field(default_factory=list[Refused])
+    refusals: list[RefusedRequest] = field(default_factory=list[RefusedRequest])
     urls: list[str] = field(default_factory=list[str])
     present: bool = True
 
@@ -49,7 +49,7 @@ class Keyring:
     def seen(self, url: str, headers: Headers) -> None:
         return
 
-    async def refused(self, refused: Refused) -> bool:
+    async def refused(self, refused: RefusedRequest) -> bool:
         self.refusals.append(refused)
         return await self.on_refused(self, refused)
 
@@ -118,7 +118,7 @@ async def test_while_a_person_is_asked_no_connection_is_held_and_no_deadline_run
 
     signed = asyncio.Event()
 
-    async def person(keyring: Keyring, refused: Refused) -> bool:
+    async def person(keyring: Keyring, refused: RefusedRequest) -> bool:
         if refused.method == "POST" and b'"id": 1' in asked[0]:
             await signed.wait()
         return await renew(keyring, refused)
@@ -152,7 +152,7 @@ async def test_while_a_person_is_asked_no_connection_is_held_and_no_deadline_run
 
 
 async def test_whoever_stops_waiting_while_a_person_is_asked_leaves_nothing_behind() -> None:
-    async def for_ever(keyring: Keyring, refused: Refused) -> bool:
+    async def for_ever(keyring: Keyring, refused: RefusedRequest) -> bool:
         await asyncio.Event().wait()
         return True
 
@@ -166,7 +166,7 @@ async def test_whoever_stops_waiting_while_a_person_is_asked_leaves_nothing_behi
 
 
 async def test_a_refusal_that_stands_keeps_what_the_server_said() -> None:
-    async def nobody(keyring: Keyring, refused: Refused) -> bool:
+    async def nobody(keyring: Keyring, refused: RefusedRequest) -> bool:
         return False
 
     async with RawServer(guarded(answer)) as server, through(Keyring(nobody), server.url) as line:
@@ -178,7 +178,7 @@ async def test_a_refusal_that_stands_keeps_what_the_server_said() -> None:
 
 
 async def test_an_error_of_the_credentials_ends_the_request_with_what_http_answered() -> None:
-    async def needed(keyring: Keyring, refused: Refused) -> bool:
+    async def needed(keyring: Keyring, refused: RefusedRequest) -> bool:
         raise SignInNeeded("Sign in.", hint="In a browser.")
 
     async with RawServer(guarded(answer)) as server, through(Keyring(needed), server.url) as line:

@@ -12,7 +12,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.tui.panes.inbox import PassphraseAsker
 from mcp_studio.tui.screens.secrets import Exchanges, Passphrase, TokenView
 from mcp_studio.tui.screens.sign_in import SignInDialog, show_token, sign_in
-from tests.auth.signing import visit
+from tests.auth.sign_ins import visit
 from tests.servers.auth_server import AuthServer
 from tests.tui.sign_in_stage import URL, account, exchange, following, remote, signing
 from tests.tui.stage import Stage, on_stage
@@ -186,7 +186,7 @@ async def test_a_call_that_needs_more_than_was_given_signs_in_again(monkeypatch:
     ):
 
         async def page() -> str:
-            run = stage.studio.signing.running("notes")
+            run = stage.studio.sign_ins.running("notes")
             await stage.until(lambda: run is not None and run.state == "browser", "a page")
             assert run is not None
             return run.authorization_url
@@ -196,7 +196,7 @@ async def test_a_call_that_needs_more_than_was_given_signs_in_again(monkeypatch:
         await stage.dialog(SignInDialog)
         await stage.shows("stored in +memory", "Nothing has been sent yet")
         await press(stage, "begin")
-        await stage.until(lambda: stage.studio.signing.running("notes"), "a sign-in")
+        await stage.until(lambda: stage.studio.sign_ins.running("notes"), "a sign-in")
         await visit(await visit(await page()))
         await stage.shows("✓ Signed in to notes.", "✓ Storage", "mcp:tools")
         await stage.press("escape")

@@ -38,7 +38,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.present.blocks import blocks_of
 from mcp_studio.session.inbox import Answer, InputRequest, QuestionKind
 from mcp_studio.session.state import Status
-from mcp_studio.session.tasks import Step, Task
+from mcp_studio.session.tasks import Task, TaskChange
 from mcp_studio.signal import Signal
 from mcp_studio.studio import Studio
 from mcp_studio.trace.disk.sessions import SessionInfo
@@ -177,7 +177,9 @@ TASKS = (
     Task(
         "shop", "t-1", "core", "completed", "All shelves are counted", ref=Ref("tool", "shop", "take_stock"),
         started=NOW - 75, followed=False, has_result=True, result=RESULT,
-        steps=(Step(NOW - 75, "working", "Counting"), Step(NOW - 15, "completed", "All shelves are counted")),
+        steps=(
+            TaskChange(NOW - 75, "working", "Counting"), TaskChange(NOW - 15, "completed", "All shelves are counted"),
+        ),
     ),
     Task("shop", "t-2", "core", "failed", gone="The server forgot it.", started=NOW - 300, followed=False),
 )  # fmt: skip
@@ -342,7 +344,7 @@ async def token(pilot: Pilot[Any]) -> None:
         config.url, "", client.issuer, client, "opaque", refresh_token="r", scopes=("books:read", "books:write"),
         obtained=NOW - 600, expires=NOW + 3000, audience=config.url,
     )  # fmt: skip
-    await studio.signing.accounts.store(config).save(grant, "search")
+    await studio.sign_ins.accounts.store(config).save(grant, "search")
     await pilot.app.push_screen(TokenView("search"))
 
 

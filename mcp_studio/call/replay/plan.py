@@ -36,7 +36,7 @@ _OURS = _REQUEST | _OUT << 4
 
 
 @record(frozen=True)
-class Step:
+class ReplayStep:
     """One request to send again, with everything that belonged to it."""
 
     number: int
@@ -77,7 +77,7 @@ class LeftOut(NamedTuple):
 class Plan:
     """The steps to send, in order."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ReplayStep, ...]
     left_out: tuple[LeftOut, ...] = ()
 
     @property
@@ -96,7 +96,7 @@ def plan(columns: Columns, numbers: Iterable[int] | None = None) -> Plan:
     """
     chosen = range(columns.first, columns.first + len(columns)) if numbers is None else numbers
     roots = sorted({root for number in chosen if (root := _root(columns, number))})
-    steps: list[Step] = []
+    steps: list[ReplayStep] = []
     left: Counter[tuple[str, str]] = Counter()
     under = _children(columns)
     for root in roots:
@@ -111,7 +111,7 @@ def plan(columns: Columns, numbers: Iterable[int] | None = None) -> Plan:
     return Plan(tuple(steps), tuple(LeftOut(method, times, why) for (method, why), times in left.items()))
 
 
-def step_of(columns: Columns, number: int) -> Step | None:
+def step_of(columns: Columns, number: int) -> ReplayStep | None:
     """The conversation of an entry, answered or not; None where it belongs to no request of ours."""
     root = _root(columns, number)
     return _step(columns, root, _children(columns)) if root else None
@@ -144,7 +144,7 @@ def _children(columns: Columns) -> dict[int, list[int]]:
     return found
 
 
-def _step(columns: Columns, root: int, under: dict[int, list[int]]) -> Step:
+def _step(columns: Columns, root: int, under: dict[int, list[int]]) -> ReplayStep:
     """A conversation from its first request on."""
     row, rounds, asked, tasks = root - columns.first, [root], list[tuple[int, int]](), list[int]()
     below = list(under.get(root, ()))
@@ -162,7 +162,7 @@ def _step(columns: Columns, root: int, under: dict[int, list[int]]) -> Step:
     answer = columns.link[last] if _kept(columns, columns.link[last]) else 0
     ended = max([answer, *(columns.link[number - columns.first] for number in tasks)])
     ms = (columns.time[ended - columns.first] - columns.time[row]) * 1000 if _kept(columns, ended) else None
-    return Step(
+    return ReplayStep(
         root, columns.servers.texts[columns.server[row]], columns.methods.texts[columns.method[row]],
         columns.targets.texts[columns.target[row]], columns.time[row], tuple(rounds[1:]), tuple(asked),
         tuple(tasks), answer, ms,
@@ -231,7 +231,7 @@ class Recorded:
     """Seconds for which the server was asked to keep the task."""
 
 
-async def load(recording: Recording, step: Step) -> Recorded:
+async def load(recording: Recording, step: ReplayStep) -> Recorded:
     """Read a step.
 
     Raises:
@@ -263,7 +263,7 @@ async def _body(recording: Recording, number: int) -> dict[str, Json]:
     return mapping(await asyncio.to_thread(loads_or, data) if len(data) > _LARGE else loads_or(data))
 
 
-async def _final(recording: Recording, step: Step) -> dict[str, Json]:
+async def _final(recording: Recording, step: ReplayStep) -> dict[str, Json]:
     answer = _answer(await _body(recording, step.answer))
     columns = recording.columns
     for number in reversed(step.tasks):
@@ -283,7 +283,7 @@ def _answer(message: Json) -> dict[str, Json]:
     return next(({key: known[key]} for key in ("error", "result") if key in known), {})
 
 
-async def _given(recording: Recording, step: Step) -> AsyncIterator[GivenAnswer]:
+async def _given(recording: Recording, step: ReplayStep) -> AsyncIterator[GivenAnswer]:
     for asked, answered in step.asked:
         question, answer = await _body(recording, asked), await _body(recording, answered)
         if isinstance(method := question.get("method"), str) and answer:

@@ -11,7 +11,7 @@ from typing import Literal, cast, get_args
 
 from mcp_studio.call.call import OUTCOMES, Call, CallOutcome, InBackground, Rejected, Succeeded, ToolFailed, said_of
 from mcp_studio.call.caller import Caller, Origin
-from mcp_studio.call.replay.plan import CALLS, Recorded, Script, Step, load
+from mcp_studio.call.replay.plan import CALLS, Recorded, ReplayStep, Script, load
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, dumps, loads, mapping
@@ -36,7 +36,7 @@ _IGNORED = ("$.ttlMs", "$.cacheScope", "$.resultType", "$.nextCursor")
 class Result:
     """A step that was sent or skipped."""
 
-    step: Step
+    step: ReplayStep
     verdict: Verdict
     differences: tuple[Difference, ...] = ()
     """The differences to the recorded answer; paths are within the result, or the error."""
@@ -83,7 +83,7 @@ def comparable(before: dict[str, Json], after: dict[str, Json]) -> tuple[Json, J
     return before, after
 
 
-Fill = Callable[[Step, Recorded], Awaitable["dict[str, Json] | None"]]
+Fill = Callable[[ReplayStep, Recorded], Awaitable["dict[str, Json] | None"]]
 """Returns params to send in place of those with redacted parts; None where it cannot."""
 
 
@@ -102,7 +102,7 @@ class Replayer:
     """Called for a step with redacted parts."""
     _cursors: dict[str, str] = field(default_factory=dict[str, str], init=False)
 
-    async def run(self, steps: tuple[Step, ...], servers: Mapping[str, str]) -> AsyncGenerator[Result]:
+    async def run(self, steps: tuple[ReplayStep, ...], servers: Mapping[str, str]) -> AsyncGenerator[Result]:
         """Send all steps in order, one at a time; closing the generator stops the running one.
 
         Args:
@@ -111,7 +111,7 @@ class Replayer:
         for step in steps:
             yield await self.one(step, servers.get(step.server, step.server))
 
-    async def one(self, step: Step, server: str) -> Result:
+    async def one(self, step: ReplayStep, server: str) -> Result:
         try:
             recorded = await load(self.recording, step)
         except StudioError as error:
@@ -138,7 +138,7 @@ class Replayer:
             return Result(step, "failed", said=why, ms=ms, outcome=outcome)
         return await self._compared(server, recorded, Result(step, "new", ms=ms, answer=answer or {}, outcome=outcome))
 
-    def _judged(self, step: Step, params: dict[str, Json]) -> bool:
+    def _judged(self, step: ReplayStep, params: dict[str, Json]) -> bool:
         """Whether a request is approved, will be judged when it is sent, or is harmless."""
         if self.origin == "person" or self.approved or step.method in (*LISTS, *CALLS[1:], "completion/complete"):
             return True
@@ -164,7 +164,7 @@ class Replayer:
         return replace(result, verdict=verdict, differences=found, answer=now)
 
     async def _send(
-        self, step: Step, server: str, params: dict[str, Json], recorded: Recorded
+        self, step: ReplayStep, server: str, params: dict[str, Json], recorded: Recorded
     ) -> tuple[CallOutcome | None, dict[str, Json] | None]:
         manager = self.caller.manager
         connection = await manager.ready(server)
@@ -181,7 +181,7 @@ class Replayer:
         finally:
             scripts.remove(script.answer)
 
-    def _call(self, step: Step, server: str, params: dict[str, Json], recorded: Recorded) -> Call | None:
+    def _call(self, step: ReplayStep, server: str, params: dict[str, Json], recorded: Recorded) -> Call | None:
         """The call of a request; None where no call of ours sends such a request."""
         if (named := _named(step, params)) is None:
             return None
@@ -196,7 +196,7 @@ class Replayer:
         )  # fmt: skip
 
 
-def _named(step: Step, params: dict[str, Json]) -> tuple[str, dict[str, Json]] | None:
+def _named(step: ReplayStep, params: dict[str, Json]) -> tuple[str, dict[str, Json]] | None:
     """The name and arguments of a request; None where no call of ours has such."""
     name, arguments = params.get("uri" if step.method == "resources/read" else "name"), params.get("arguments", {})
     if isinstance(name, str) and isinstance(arguments, dict):

@@ -45,7 +45,7 @@ def run(out: Output) -> int:
     work = {"token": _token, "refresh": _refresh, "logout": _logout, "forget": _forget}[word]
 
     async def body(studio: Studio) -> int:
-        return out.done(await work(studio.signing.accounts, server, studio.manager.supervisor(server.name).tap, out))
+        return out.done(await work(studio.sign_ins.accounts, server, studio.manager.supervisor(server.name).tap, out))
 
     config = replace(config, servers={server.name: server})
     return execute(config, out, body, answers=False, connects=False)
@@ -116,7 +116,7 @@ def _private(option: str, question: str, out: Output) -> str:
 
 
 async def _sign_in(studio: Studio, server: ServerConfig, redirect: str, out: Output) -> int:
-    options, accounts, tap = out.options, studio.signing.accounts, studio.manager.supervisor(server.name).tap
+    options, accounts, tap = out.options, studio.sign_ins.accounts, studio.manager.supervisor(server.name).tap
     accounts.stays = False
     if not server.auth.alone:
         await accounts.unlock()  # before anything is sent, not after the person was in the browser

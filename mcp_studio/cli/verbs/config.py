@@ -248,7 +248,7 @@ def _export(words: list[str], out: Output) -> int:
     return put(words[0], select(_written(_files(out), out), words[1:]).servers.values(), out)
 
 
-def client_file(client: clients.Client, out: Output) -> Path:
+def client_file(client: clients.ForeignClient, out: Output) -> Path:
     """Return a client's configuration file: the person's, or with `--project` that of the current folder.
 
     Raises:

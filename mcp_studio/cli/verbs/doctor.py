@@ -116,7 +116,7 @@ async def remote(studio: Studio, server: ServerConfig, status: Status) -> dict[s
         "headers": list(server.headers), "tls": servers.tls(server), "insecure": server.tls.insecure, "proxy": proxy,
     }  # fmt: skip
     try:
-        account = await studio.signing.account(server.name) if server.signs_in else None
+        account = await studio.sign_ins.account(server.name) if server.signs_in else None
     except StudioError as error:
         problem = f"{error.message} {error.hint}".rstrip()
         return {**facts, "signIn": {"problem": problem}, "access": f"✗ {problem}"}

@@ -18,7 +18,7 @@ from mcp_studio.paths import Paths, read_object
 from mcp_studio.present import units
 from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
-from mcp_studio.session.approvals import Waiting, answer, waiting
+from mcp_studio.session.approvals import WaitingCall, answer, waiting
 from mcp_studio.studio import Studio
 
 _LONGEST = 100
@@ -39,7 +39,7 @@ def approvals(out: Output) -> int:
     return out.listing(rows, [one._asdict() for one in found], empty="Nothing waits for approval.")
 
 
-def _waiting_row(one: Waiting) -> tuple[str, ...]:
+def _waiting_row(one: WaitingCall) -> tuple[str, ...]:
     left = f"{units.seconds(one.until - time.time())} left"
     return one.id, one.subject, left, ", ".join(one.reasons), _short(one._asdict())
 

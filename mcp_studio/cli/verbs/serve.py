@@ -27,9 +27,9 @@ from mcp_studio.config.secrets import secret_values
 from mcp_studio.errors import UsageError, nearest
 from mcp_studio.paths import Paths
 from mcp_studio.redact import Redactor
-from mcp_studio.tap.desk import serve as serve_desk
 from mcp_studio.tap.gate import HOLD, Fault, Gate, faults_in
 from mcp_studio.tap.recorder import Recorder
+from mcp_studio.tap.remote_gate import serve as serve_gate
 from mcp_studio.tap.stdio import tap_program
 from mcp_studio.trace.store import TraceStore, disk_for
 from mcp_studio.transport.http_client import load as client_of
@@ -153,7 +153,7 @@ async def _recorded(config: Config, server: ServerConfig, out: Output, http: Cal
     gate = Gate(redactor, faults, options.value("--seed"), options.seconds("--hold") or HOLD)
     gate.set(options.values("--break"))
     recorder = partial(Recorder, store, gate, redactor, server.name, settings.limits, out.warn)
-    desk = asyncio.create_task(serve_desk(gate, state / "held", lambda: disk.path.stem if disk and disk.path else ""))
+    desk = asyncio.create_task(serve_gate(gate, state / "held", lambda: disk.path.stem if disk and disk.path else ""))
     try:
         if not server.url:
             return await tap_program((server.command, *server.args), recorder(), out.warn)

@@ -443,7 +443,9 @@ def _secrets(out: Output) -> dict[str, str]:
     return known
 
 
-async def _filled(known: Mapping[str, str], _: planning.Step, recorded: planning.Recorded) -> dict[str, Json] | None:
+async def _filled(
+    known: Mapping[str, str], _: planning.ReplayStep, recorded: planning.Recorded
+) -> dict[str, Json] | None:
     """Return the params with all secrets filled in; None if one is missing."""
     value: Json = recorded.params
     for place in recorded.hidden:

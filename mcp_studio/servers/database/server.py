@@ -24,7 +24,7 @@ from mcp_studio.limits import KB, MB, size_text
 from mcp_studio.protocol.versions import INVALID_PARAMS
 from mcp_studio.redact import Redactor
 from mcp_studio.servers.database.engines import Engine, Parameters, engine
-from mcp_studio.servers.toolserver import Answer, Refused, ToolServer, Turn, run, tool
+from mcp_studio.servers.toolserver import Answer, RequestError, ToolServer, Turn, run, tool
 from mcp_studio.vault.keyring import lookup
 
 _ROWS = 1_000
@@ -310,7 +310,7 @@ class _Handlers:
             text = printable(await asyncio.to_thread(work, connection))
         except StudioError as problem:
             code = INVALID_PARAMS if turn.modern else -32002
-            raise Refused(code, f"{problem.message} {problem.hint}".strip(), {"uri": uri}) from None
+            raise RequestError(code, f"{problem.message} {problem.hint}".strip(), {"uri": uri}) from None
         return {"contents": [{"uri": uri, "mimeType": "application/json", "text": text}]}
 
 

@@ -21,7 +21,7 @@ from mcp_studio.servers.demo.resources import CATALOGUE, MONTHS, NOTES, ORDERS, 
 from mcp_studio.servers.demo.shop import GENRES, Shop, as_line
 from mcp_studio.servers.demo.tasks import TaskDesk
 from mcp_studio.servers.demo.tools import Tools
-from mcp_studio.servers.toolserver import Refused, ToolServer, Turn, run
+from mcp_studio.servers.toolserver import RequestError, ToolServer, Turn, run
 
 Arguments = dict[str, str]
 Message = dict[str, Any]
@@ -118,7 +118,7 @@ def page(member: str, items: list[dict[str, Any]], turn: Turn, size: int) -> Res
     cursor = turn.request.params.get("cursor")
     start = 0 if cursor is None else next((start for start, one in cursors.items() if one == cursor), -1)
     if start < 0:
-        raise Refused(INVALID_PARAMS, f"Unknown cursor: {str(cursor)[:60]}")
+        raise RequestError(INVALID_PARAMS, f"Unknown cursor: {str(cursor)[:60]}")
     following = {"nextCursor": cursors[start + size]} if start + size in cursors else {}
     return {member: items[start : start + size], **following}
 
@@ -172,7 +172,7 @@ class Demo:
         name, args = str(params.get("name")), params.get("arguments") or {}
         tool = next((tool for tool in self.tools() if tool["name"] == name), None)
         if tool is None:
-            raise Refused(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
+            raise RequestError(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
         if wrong := problems(tool["inputSchema"], args):
             return content.failure("\n".join(wrong))
         try:
@@ -195,7 +195,7 @@ class Demo:
         try:
             return {"contents": [resources.read(self.shop, uri)]}
         except StudioError as problem:
-            raise Refused(INVALID_PARAMS if turn.modern else -32002, problem.message, {"uri": uri}) from None
+            raise RequestError(INVALID_PARAMS if turn.modern else -32002, problem.message, {"uri": uri}) from None
 
     def prompts(self) -> list[dict[str, Any]]:
         """The current prompts."""
@@ -210,15 +210,15 @@ class Demo:
         name = str(turn.request.params.get("name"))
         prompt = next((prompt for prompt in self.prompts() if prompt["name"] == name), None)
         if prompt is None:
-            raise Refused(INVALID_PARAMS, f"Unknown prompt: {name[:100]}")
+            raise RequestError(INVALID_PARAMS, f"Unknown prompt: {name[:100]}")
         arguments = {key: str(value) for key, value in mapping(turn.request.params.get("arguments")).items()}
         needed = [entry["name"] for entry in prompt.get("arguments", []) if entry.get("required")]
         if missing := [name for name in needed if not arguments.get(name)]:
-            raise Refused(INVALID_PARAMS, f"Missing: {', '.join(missing)}")
+            raise RequestError(INVALID_PARAMS, f"Missing: {', '.join(missing)}")
         try:
             messages = FILLERS[name](self.shop, arguments)
         except StudioError as problem:
-            raise Refused(INVALID_PARAMS, problem.message) from None
+            raise RequestError(INVALID_PARAMS, problem.message) from None
         return {"description": prompt["description"], "messages": messages}
 
     async def complete(self, turn: Turn) -> Result:
@@ -233,7 +233,7 @@ class Demo:
         """logging/setLevel, for this session only."""
         level = str(turn.request.params.get("level"))
         if level not in LOG_LEVELS:
-            raise Refused(INVALID_PARAMS, f"Unknown level: {level[:100]}")
+            raise RequestError(INVALID_PARAMS, f"Unknown level: {level[:100]}")
         turn.peer.level = level
         return {}
 

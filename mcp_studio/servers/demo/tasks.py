@@ -23,7 +23,7 @@ from mcp_studio.protocol.versions import (
 )
 from mcp_studio.servers.demo import content
 from mcp_studio.servers.demo.content import COLOUR, QUESTIONS, Args, Result
-from mcp_studio.servers.toolserver import Refused, ToolServer, Turn
+from mcp_studio.servers.toolserver import RequestError, ToolServer, Turn
 
 TTL = 600.0
 """Seconds for which finished work is stored."""
@@ -136,7 +136,7 @@ class TaskDesk:
         """tasks/cancel."""
         work = self._find(turn)
         if work.status == "completed" and not turn.modern:
-            raise Refused(INVALID_PARAMS, "Cannot cancel task: already in terminal status 'completed'")
+            raise RequestError(INVALID_PARAMS, "Cannot cancel task: already in terminal status 'completed'")
         work.cancelled = work.status != "completed"
         return {} if turn.modern else work.shape(modern=False)
 
@@ -158,7 +158,7 @@ class TaskDesk:
             else:
                 await asyncio.sleep(POLL / 10)
         if work.status == "cancelled":
-            raise Refused(INTERNAL_ERROR, "The work was cancelled")
+            raise RequestError(INTERNAL_ERROR, "The work was cancelled")
         return {**content.result(work.words()), "_meta": meta}
 
     async def list(self, turn: Turn) -> Result:
@@ -172,10 +172,10 @@ class TaskDesk:
             _only(turn, modern=modern)
         if turn.modern and not _declared(turn):
             needs: Json = {"requiredCapabilities": {"extensions": {EXTENSION_TASKS: {}}}}
-            raise Refused(MISSING_CAPABILITY, "Missing required client capability", needs)
+            raise RequestError(MISSING_CAPABILITY, "Missing required client capability", needs)
         work = self._work.get(str(turn.request.params.get("taskId")))
         if work is None:
-            raise Refused(INVALID_PARAMS, "Failed to retrieve task: Task not found")
+            raise RequestError(INVALID_PARAMS, "Failed to retrieve task: Task not found")
         return work
 
 
@@ -184,7 +184,7 @@ _QUESTION: dict[str, Json] = {"mode": "form", "message": COLOUR, "requestedSchem
 
 def _only(turn: Turn, *, modern: bool) -> None:
     if turn.modern != modern:
-        raise Refused(METHOD_NOT_FOUND, "Method not found")
+        raise RequestError(METHOD_NOT_FOUND, "Method not found")
 
 
 def _declared(turn: Turn) -> bool:

@@ -19,7 +19,7 @@ from mcp_studio.servers.demo.content import COLOUR, QUESTIONS, Args, Result, Sch
 from mcp_studio.servers.demo.resources import CATALOGUE, TILL, WELCOME, book_uri
 from mcp_studio.servers.demo.shop import GENRES, Book, Shop, as_line
 from mcp_studio.servers.demo.tasks import TaskDesk
-from mcp_studio.servers.toolserver import Refused, ToolServer, Turn
+from mcp_studio.servers.toolserver import RequestError, ToolServer, Turn
 
 
 class Tools:
@@ -271,7 +271,7 @@ class Tools:
 
     async def fail_as_request(self, turn: Turn, args: Args) -> Result:
         data = {"opens": "9:00", "shelves": ["poetry", "travel"]}
-        raise Refused(args.get("code", -31050), args.get("message", "Not today"), data)
+        raise RequestError(args.get("code", -31050), args.get("message", "Not today"), data)
 
     async def fail_by_exception(self, turn: Turn, args: Args) -> Result:
         raise RuntimeError("the ladder slipped")

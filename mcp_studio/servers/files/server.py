@@ -13,7 +13,7 @@ from mcp_studio.protocol.versions import INVALID_PARAMS
 from mcp_studio.servers.files.beneath import Roots, entries, path_of, shown, uri_of
 from mcp_studio.servers.files.content import opened, signature, whole
 from mcp_studio.servers.files.tools import PREFIXES, FileTools, mime_of
-from mcp_studio.servers.toolserver import Answer, Refused, ToolServer, Turn, run
+from mcp_studio.servers.toolserver import Answer, RequestError, ToolServer, Turn, run
 
 _LISTED = 500
 _COMPLETIONS = 100
@@ -99,7 +99,7 @@ class FileServer:
                 data = whole(place.path, file)
         except StudioError as problem:
             code = INVALID_PARAMS if turn.modern else -32002
-            raise Refused(code, f"{problem.message} {problem.hint}".strip(), {"uri": uri}) from None
+            raise RequestError(code, f"{problem.message} {problem.hint}".strip(), {"uri": uri}) from None
         contents: dict[str, Json] = {"uri": uri, "mimeType": mime_of(uri)}
         try:
             contents["text"] = data.decode()

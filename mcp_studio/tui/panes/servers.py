@@ -231,7 +231,7 @@ class ServersPane(Pane, scope="servers"):
         kind = next((kind for kind in KINDS if counts[kind]), "tool")
         offers = f"{counts[kind]:,}" if kind == "tool" else units.plural(counts[kind], kind)
         by_hand, on_demand = studio.groups.by_hand(name), studio.manager.supervisor(name).on_demand
-        why, signing_in = self._why(status), studio.signing.running(name) is not None
+        why, signing_in = self._why(status), studio.sign_ins.running(name) is not None
         warned = bool(status.warnings) or studio.trace.ledger(name).wrong or config.tls.insecure
         return ServerRow(status, config, config.group in headed, by_hand, offers, why, warned, on_demand, signing_in)
 

@@ -13,14 +13,14 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from mcp_studio.call.replay.plan import CALLS, Step, load, step_of
+from mcp_studio.call.replay.plan import CALLS, ReplayStep, load, step_of
 from mcp_studio.catalog.listing import EntryKind, Ref
 from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import Json, loads_or
 from mcp_studio.safetext import safe
 from mcp_studio.schema.place import remove
-from mcp_studio.tap.desk import RemoteGate
 from mcp_studio.tap.gate import Gate
+from mcp_studio.tap.remote_gate import RemoteGate
 from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, WireMessage
 from mcp_studio.trace.postmortem import endings
 from mcp_studio.trace.statistics import Numbers
@@ -329,12 +329,12 @@ class TracePane(Pane, scope="trace"):
 
     # Calls of the trace
 
-    def _call_of(self, entry: WireMessage) -> Step | None:
+    def _call_of(self, entry: WireMessage) -> ReplayStep | None:
         """The call that a message belongs to, with all its rounds; None if it belongs to no call."""
         step = step_of(self.recording.columns, entry.number)
         return step if step is not None and step.method in CALLS else None
 
-    def _ref(self, step: Step) -> Ref:
+    def _ref(self, step: ReplayStep) -> Ref:
         """The called entry of the same server, or else of another server that lists it."""
         ref = Ref(_KINDS[step.method], step.server, step.target)
         listed = [one.ref for one in self.app.studio.catalog.entries(ref.kind) if one.ref.name == ref.name]

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 
 from mcp_studio.jsontext import loads_or, mapping, printable
 from mcp_studio.safetext import safe
-from mcp_studio.tap.gate import LONGEST, Action, Decision, Gate, Waiting
+from mcp_studio.tap.gate import LONGEST, Action, Decision, Gate, HeldMessage
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.tui.form.json_editor import JsonArea
@@ -22,7 +22,7 @@ from mcp_studio.tui.views.rows import Line, VirtualList
 from mcp_studio.tui.views.trace_table import arrow
 
 if TYPE_CHECKING:
-    from mcp_studio.tap.desk import RemoteGate
+    from mcp_studio.tap.remote_gate import RemoteGate
 
 _EMPTY = "No message is held. One that matches the query above waits here until you release, change or drop it."
 
@@ -57,7 +57,7 @@ class Breakpoints(Dialog[None]):
         hint = "tool:search dir:out, or another query; empty: nothing"
         query = Input(" or ".join(self._gate.breakpoints), placeholder=hint, id="query", compact=True)
         yield Horizontal(Static("Hold"), query)
-        yield VirtualList[Waiting](self._draw, key=lambda one: one.number, empty=_EMPTY)
+        yield VirtualList[HeldMessage](self._draw, key=lambda one: one.number, empty=_EMPTY)
         yield JsonArea()
         delay = Input("0", id="after", compact=True, type="number")
         yield Horizontal(Static("after"), delay, Static("seconds"), id="delay")
@@ -74,7 +74,7 @@ class Breakpoints(Dialog[None]):
 
     @on(VirtualList.Highlighted)
     def _show(self) -> None:
-        row: Waiting | None = self.rows.row
+        row: HeldMessage | None = self.rows.row
         entry = self._recording.entry(row.number) if row is not None else None
         number, body = (entry.number, entry.body) if entry is not None else (0, b"")
         if number != self._shown:
@@ -83,7 +83,7 @@ class Breakpoints(Dialog[None]):
             self._shown, self.editor.text = number, self._text
             self.note("")
 
-    def _draw(self, row: Waiting, width: int, selected: bool) -> Line:
+    def _draw(self, row: HeldMessage, width: int, selected: bool) -> Line:
         entry, rest = self._recording.entry(row.number), max(0.0, row.until - time.time())
         left = f"passes in {rest:.0f} s  ", "warn"
         if entry is None:

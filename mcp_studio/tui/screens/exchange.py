@@ -13,7 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Checkbox, Input, Select, Static
 
-from mcp_studio.call.replay.plan import Plan, Step, load, plan
+from mcp_studio.call.replay.plan import Plan, ReplayStep, load, plan
 from mcp_studio.call.replay.runner import VERDICTS, Replayer, Result, summary
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, dumps
@@ -212,12 +212,12 @@ class Resend(RunDialog):
     )  # fmt: skip
     AUTO_FOCUS = "VirtualList"
     every = 0.2
-    rows = cast("getters.query_one[VirtualList[Step]]", getters.query_one(VirtualList))
+    rows = cast("getters.query_one[VirtualList[ReplayStep]]", getters.query_one(VirtualList))
 
-    def __init__(self, recording: Recording, what: Step | Sequence[int], about: str = "") -> None:
+    def __init__(self, recording: Recording, what: ReplayStep | Sequence[int], about: str = "") -> None:
         super().__init__()
         self._recording, self._what, self._about = recording, what, about
-        self._plan = Plan((what,)) if isinstance(what, Step) else Plan(())
+        self._plan = Plan((what,)) if isinstance(what, ReplayStep) else Plan(())
         self._results: dict[int, Result] = {}
         """The results by the number of their step."""
 
@@ -227,20 +227,20 @@ class Resend(RunDialog):
         places = [("To the server that it went to", ""), *((Content(f"To {safe(name, 60)}"), name) for name in alive)]
         yield Select(places, value="", allow_blank=False, compact=True)
         yield Checkbox("Approve all calls; what a rule denies is not sent", compact=True)
-        yield VirtualList[Step](self._draw, key=lambda step: step.number)
+        yield VirtualList[ReplayStep](self._draw, key=lambda step: step.number)
 
     def on_mount(self) -> None:
         self.run_worker(self._make_plan())
 
     async def _make_plan(self) -> None:
-        if not isinstance(self._what, Step):  # it may be a million messages
+        if not isinstance(self._what, ReplayStep):  # it may be a million messages
             self._plan = await asyncio.to_thread(plan, self._recording.columns.snapshot(), self._what)
             left = ", ".join(f"{one.times:,} {one.method} {one.reason}" for one in self._plan.left_out)
             without = f" Left out: {safe(left, 300)}." if left else ""
             self.note(f"{units.plural(len(self._plan.steps), 'request')} of {self._about}.{without}")
         self.rows.show(self._plan.steps)
         self._count()
-        if isinstance(self._what, Step):
+        if isinstance(self._what, ReplayStep):
             self.action_start()
 
     def action_start(self) -> None:
@@ -254,7 +254,7 @@ class Resend(RunDialog):
         elif where and len(servers) > 1:
             self.note(f"These went to {len(servers)} servers ({safe(', '.join(servers), 120)}): choose fewer.")
         elif not self.has_class("-running"):
-            origin = "person" if isinstance(self._what, Step) else "program"
+            origin = "person" if isinstance(self._what, ReplayStep) else "program"
             approved, caller = self.query_one(Checkbox).value, self.app.studio.caller
             self._results.clear()
             replayer = Replayer(caller, self._recording, origin=origin, approved=approved)
@@ -300,7 +300,7 @@ class Resend(RunDialog):
             lines.append(safe(result.said, 500) or texts.get(result.verdict, ""))
             self.note("\n".join(filter(None, lines)))
 
-    def _draw(self, step: Step, width: int, selected: bool) -> Line:
+    def _draw(self, step: ReplayStep, width: int, selected: bool) -> Line:
         result = self._results.get(step.number)
         verdict, now = (result.verdict, result.ms) if result is not None else ("", None)
         sign, look = _LOOKS.get(verdict, ("off", "dim"))

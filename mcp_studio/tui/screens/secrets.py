@@ -60,7 +60,7 @@ class TokenView(Dialog[bool]):
     # What is shown
 
     async def _look(self) -> None:
-        self._account = account = await self.app.studio.signing.account(self._server)
+        self._account = account = await self.app.studio.sign_ins.account(self._server)
         for choice in self.choices:
             wanted = choice.action == "back" or (choice.action == "sign_in") == (account is None)
             self.query_one(f"#{choice.action}", Button).display = wanted
@@ -96,7 +96,7 @@ class TokenView(Dialog[bool]):
 
     @work(group="do", exclusive=True)
     async def action_refresh(self) -> None:
-        await self.app.studio.signing.refresh(self._server)
+        await self.app.studio.sign_ins.refresh(self._server)
         await self._look()
         self.app.say("The token is renewed.")
 
@@ -105,7 +105,7 @@ class TokenView(Dialog[bool]):
         text = "The tokens are revoked where that is offered, and forgotten in any case."
         confirm = Confirm(f"Sign out of {self._server}?", text, "Sign out", destroys=True)
         if await self.app.push_screen_wait(confirm):
-            told = await self.app.studio.signing.sign_out(self._server)
+            told = await self.app.studio.sign_ins.sign_out(self._server)
             await self._look()
             self.app.say(told)
 
@@ -116,7 +116,7 @@ class TokenView(Dialog[bool]):
             Item("The client, too: the next sign-in registers a new one", "client"),
         )
         if what := await self.app.push_screen_wait(Choose(f"Forget what of {self._server}?", options)):
-            await self.app.studio.signing.forget(self._server, client=what == "client")
+            await self.app.studio.sign_ins.forget(self._server, client=what == "client")
             await self._look()
             self.app.say("Tokens and client are forgotten." if what == "client" else "The tokens are forgotten.")
 
@@ -125,7 +125,7 @@ class TokenView(Dialog[bool]):
         text = "Whoever has it can do there what you can. Some programs keep a history of the clipboard."
         if await self.app.push_screen_wait(Confirm("Copy the access token?", text, "Copy it", destroys=True)):
             studio = self.app.studio
-            self.app.copy(await studio.signing.accounts.token(studio.manager.config(self._server)), "the token")
+            self.app.copy(await studio.sign_ins.accounts.token(studio.manager.config(self._server)), "the token")
 
 
 class Exchanges(Dialog[None]):

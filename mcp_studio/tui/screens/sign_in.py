@@ -137,7 +137,7 @@ class SignInDialog(Dialog[Answer]):
         yield Input(placeholder="client secret, if it has one", id="client-secret", password=True, compact=True)
 
     def on_mount(self) -> None:
-        if (running := self.app.studio.signing.running(self._config.name)) is not None:
+        if (running := self.app.studio.sign_ins.running(self._config.name)) is not None:
             self._follow(running)
         else:
             self.run_worker(self._look_up_place(), group="place", exclusive=True)
@@ -174,7 +174,7 @@ class SignInDialog(Dialog[Answer]):
     @property
     def _warning(self) -> str:
         """A warning if tokens are not stored in the system's keyring."""
-        return "" if self._config.auth.alone else _WARNINGS.get(self.app.studio.signing.accounts.keeping, "")
+        return "" if self._config.auth.alone else _WARNINGS.get(self.app.studio.sign_ins.accounts.keeping, "")
 
     @property
     def _has_browser(self) -> bool:
@@ -183,7 +183,7 @@ class SignInDialog(Dialog[Answer]):
     async def _look_up_place(self) -> None:
         """Find out whether tokens can be stored, before anything is sent."""
         try:
-            self._kept, self._refusal = await self.app.studio.signing.accounts.place(self._config), None
+            self._kept, self._refusal = await self.app.studio.sign_ins.accounts.place(self._config), None
         except StudioError as error:
             self._kept, self._refusal = "", error
         self.look()
@@ -289,11 +289,11 @@ class SignInDialog(Dialog[Answer]):
 
     @work(group="begin", exclusive=True)
     async def action_begin(self, *, step_by_step: bool = False) -> None:
-        signing = self.app.studio.signing
+        sign_ins = self.app.studio.sign_ins
         with self.noting():
             if not self._config.auth.alone:  # ask for the passphrase of an encrypted file before the browser opens
-                await signing.accounts.unlock()
-            self._follow(signing.sign_in(self._config.name, step_by_step=step_by_step))
+                await sign_ins.accounts.unlock()
+            self._follow(sign_ins.sign_in(self._config.name, step_by_step=step_by_step))
 
     def action_send(self) -> None:
         if self._run is not None:
@@ -335,8 +335,8 @@ class SignInDialog(Dialog[Answer]):
     async def action_keep(self) -> None:
         """Choose where tokens are kept."""
         studio = self.app.studio
-        now = "memory" if self._refusal is not None else studio.signing.accounts.keeping
-        lacking = self._refusal is not None and studio.signing.accounts.keeping == "keyring"
+        now = "memory" if self._refusal is not None else studio.sign_ins.accounts.keeping
+        lacking = self._refusal is not None and studio.sign_ins.accounts.keeping == "keyring"
         places = _PLACES[1:] if lacking else _PLACES
         place = await self.app.push_screen_wait(Choose("Where tokens are kept", places, now))
         if not place:
@@ -344,7 +344,7 @@ class SignInDialog(Dialog[Answer]):
         if place == "file" and studio.config.settings.secrets != "file":
             file = await server_files.keep_secrets_in_file(studio)
             self.app.say(f'{file} says so now: [secrets] store = "file".')
-        studio.signing.accounts.keep_in(place)
+        studio.sign_ins.accounts.keep_in(place)
         await self._look_up_place()
 
     def action_token(self) -> None:

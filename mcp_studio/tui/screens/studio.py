@@ -125,7 +125,7 @@ class About(Dialog[None]):
         studio = self.app.studio
         store = studio.config.settings.secrets
         remote = any(studio.manager.config(name).url for name in studio.manager.names())
-        now = studio.signing.accounts.keeping if remote else store
+        now = studio.sign_ins.accounts.keeping if remote else store
         place = await beside(place_in_words, store, studio.paths.state)
         other = await beside(place_in_words, now, studio.paths.state) if now != store else ""
         self.query_one("#facts", Static).update(Content.assemble(*_parts(studio, place, other)))

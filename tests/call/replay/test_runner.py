@@ -8,7 +8,7 @@ import signal
 from typing import Any
 
 from mcp_studio.call.call import Succeeded
-from mcp_studio.call.replay.plan import Plan, Recorded, Step, load, plan, step_of
+from mcp_studio.call.replay.plan import Plan, Recorded, ReplayStep, load, plan, step_of
 from mcp_studio.call.replay.runner import Replayer, Result, summary
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.catalog.refresh import list_page
@@ -106,7 +106,7 @@ async def test_a_secret_is_never_sent_as_the_mark_that_stands_for_it() -> None:
         assert refused.verdict == "skipped" and studio.trace.total == sent
         assert refused.said == "the recording does not have arguments.more[0].token, arguments.note, being secret"
 
-        async def fill(step: Step, recorded: Recorded) -> dict[str, Any]:
+        async def fill(step: ReplayStep, recorded: Recorded) -> dict[str, Any]:
             return {**recorded.params, "arguments": arguments}
 
         filled = replayer(studio, approved=True, fill=fill)

@@ -13,7 +13,7 @@ from typing import cast
 from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, items_of
 from mcp_studio.paths import read_object, write_object
-from mcp_studio.tap.gate import Action, Decision, Gate, Waiting
+from mcp_studio.tap.gate import Action, Decision, Gate, HeldMessage
 
 _POLL = 0.15
 """Seconds between two checks for orders."""
@@ -75,9 +75,9 @@ class RemoteGate:
         return tuple(map(str, self._rows("breakpoints")))
 
     @property
-    def waiting(self) -> list[Waiting]:
+    def waiting(self) -> list[HeldMessage]:
         """See `Gate.waiting`."""
-        rows = [Waiting(*items_of(row)) for row in self._rows("held")]
+        rows = [HeldMessage(*items_of(row)) for row in self._rows("held")]
         return [one for one in rows if one.until > time.time()]  # a killed process leaves its file
 
     def set(self, breakpoints: Iterable[str]) -> None:
