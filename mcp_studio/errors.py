@@ -95,10 +95,6 @@ class LockHeld(ConfigError):
     """Another process has been busy with a file for too long."""
 
 
-class LockHeld(ConfigError):
-    """Another process has been busy with a file for too long."""
-
-
 class VaultRefused(ConfigError):
     """The vault cannot store or read secrets; the error says why, and what to do about it."""
 

@@ -94,7 +94,7 @@ def _keys(settings: Settings) -> tuple[list[tuple[str, str, str, str]], Sequence
     if settings.theme != "studio-dark":  # checking another one imports Textual
         from mcp_studio.tui.themes import missing
 
-        problems = (*problems, *filter(None, (missing(settings.theme, Paths.default().themes),)))
+        problems = (*problems, *filter(None, (missing(settings.theme, Paths.default().config / "themes"),)))
     return [(one.id, own.get(one.id, one.keys), one.title, one.scope) for one in ACTIONS], problems
 
 

@@ -69,7 +69,7 @@ class StudioApp(GuardedApp):
         wanted = themes.COLOURLESS if self.no_color else settings.theme
         self.theme = wanted if wanted in self.available_themes else themes.DEFAULT
         if self.theme != wanted:
-            self._problems.append(themes.missing(wanted, self.studio.paths.themes))
+            self._problems.append(themes.missing(wanted, self.studio.paths.config / "themes"))
         if self.keys:
             self.set_keymap(self.keys)
 

@@ -20,7 +20,7 @@ from mcp_studio.errors import SignInNeeded, StudioError
 from mcp_studio.limits import Limits
 from mcp_studio.transport.edge import Edge
 from mcp_studio.vault.base import MemoryVault
-from tests.auth.sign_ins import LIMITS, Desk, server
+from tests.auth.signing import LIMITS, Desk, server
 from tests.servers.auth_options import Manner
 from tests.servers.auth_server import AuthServer, World
 from tests.servers.http_raw import Reply, Request

@@ -11,7 +11,7 @@ from mcp_studio.auth.discovery import resource_of, resource_or_none, tidy
 from mcp_studio.config.model import Auth, ServerConfig
 from mcp_studio.errors import SignInNeeded
 from mcp_studio.vault.base import MemoryVault
-from tests.auth.sign_ins import Desk, server
+from tests.auth.signing import Desk, server
 from tests.auth.test_access import Caller
 from tests.servers.auth_server import AuthServer
 

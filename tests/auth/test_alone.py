@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from mcp_studio.errors import SignInNeeded
 from mcp_studio.transport.base import RefusedRequest
-from tests.auth.sign_ins import Desk, server
+from tests.auth.signing import Desk, server
 from tests.auth.test_assertions import pem, private
 from tests.servers.auth_server import AuthServer, World
 

@@ -10,7 +10,7 @@ import pytest
 
 from mcp_studio.auth.model import AuthFailed
 from mcp_studio.vault.base import MemoryVault
-from tests.auth.sign_ins import Desk, server
+from tests.auth.signing import Desk, server
 from tests.auth.test_access import Caller, signed_in
 from tests.servers.auth_server import AuthServer, World
 from tests.support import wait_until

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.auth.sign_ins import Desk, server
+from tests.auth.signing import Desk, server
 from tests.servers.auth_options import Manner
 from tests.servers.auth_server import AuthServer, World
 from tests.servers.http_raw import Reply, Request

@@ -16,7 +16,7 @@ from mcp_studio.errors import SignInNeeded, UsageError, VaultRefused
 from mcp_studio.limits import Limits
 from mcp_studio.vault.base import MemoryVault
 from tests.auth.kit import Ask, Reply, Web
-from tests.auth.sign_ins import LIMITS, Desk, server, until, visit
+from tests.auth.signing import LIMITS, Desk, server, until, visit
 from tests.servers.auth_server import AuthServer
 from tests.support import run
 

@@ -15,7 +15,7 @@ from mcp_studio.auth.signin import SignIn
 from mcp_studio.errors import UsageError, VaultRefused
 from mcp_studio.transport.http_errors import HttpLost
 from mcp_studio.vault.base import MemoryVault
-from tests.auth.sign_ins import Desk, server, until, visit
+from tests.auth.signing import Desk, server, until, visit
 from tests.servers.auth_server import AuthServer
 
 

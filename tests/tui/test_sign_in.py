@@ -12,7 +12,7 @@ from mcp_studio.paths import Paths
 from mcp_studio.tui.panes.inbox import PassphraseAsker
 from mcp_studio.tui.screens.secrets import Exchanges, Passphrase, TokenView
 from mcp_studio.tui.screens.sign_in import SignInDialog, show_token, sign_in
-from tests.auth.sign_ins import visit
+from tests.auth.signing import visit
 from tests.servers.auth_server import AuthServer
 from tests.tui.sign_in_stage import URL, account, exchange, following, remote, signing
 from tests.tui.stage import Stage, on_stage
