@@ -1,23 +1,15 @@
-"""Where files are stored, and how small ones are read and changed: as a whole, one process at a time."""
+"""Where files are stored, and how small ones are read and written: as a whole."""
 
 from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from mcp_studio.errors import ConfigError, LockHeld
 from mcp_studio.jsontext import Json, loads_or, mapping, pretty
 from mcp_studio.limits import MB
 from mcp_studio.record import record
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 APP = "mcp-studio"
 
@@ -119,71 +111,3 @@ def write_object(file: Path, value: Mapping[str, Json]) -> None:
         OSError: the file cannot be written; the old content is still there.
     """
     write_atomically(file, pretty(dict(value)).encode() + b"\n")
-
-
-def change_file(file: Path, edit: Callable[[bytes], bytes], what: str = "") -> None:
-    """Replace a file's content by what `edit` makes of it, while no other process or thread changes it.
-
-    `edit` gets no bytes where there is no file. If it raises an error or changes nothing, the file stays as it is.
-
-    Raises:
-        ConfigError: the file cannot be read or written; `LockHeld` if another process is busy with it (`file_lock`).
-    """
-    try:
-        with file_lock(file, what):
-            before = file.read_bytes() if file.exists() else b""
-            if (after := edit(before)) != before:
-                write_atomically(file, after)
-    except OSError as problem:
-        raise ConfigError(f"{file} cannot be written: {problem.strerror or problem}.", file=str(file)) from None
-
-
-def change_object(file: Path, edit: Callable[[dict[str, Json]], Mapping[str, Json]]) -> None:
-    """Change the JSON object in a small file of ours as `change_file` does; anything else counts as an empty object."""
-    change_file(file, lambda data: pretty(dict(edit(mapping(loads_or(data))))).encode() + b"\n")
-
-
-@contextmanager
-def file_lock(file: Path, what: str = "", patience: float = 30.0) -> Generator[None]:
-    """Hold the lock of a file against other processes and threads. Waiting blocks; no patience means to try once.
-
-    The lock is a hidden file beside it, or beside the file that a symbolic link points to. The holder deletes it.
-
-    Args:
-        what: names the file, for people.
-        patience: seconds.
-
-    Raises:
-        LockHeld: another process holds the lock for longer.
-        OSError: the lock cannot be created.
-    """
-    target, until = file.resolve(), time.monotonic() + patience
-    lock = target.with_name(f".{target.name}.lock")
-    lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    while True:
-        with open(lock, "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as opened:
-            # A lock that its holder has deleted meanwhile has no name any more, and locks nothing.
-            if try_lock(opened.fileno()) and os.fstat(opened.fileno()).st_nlink:
-                try:
-                    yield
-                finally:
-                    with suppress(OSError):  # Windows deletes no open file
-                        lock.unlink()
-                return
-        if time.monotonic() >= until:
-            hint = f"Where none is running, something else holds {lock} open."
-            busy = f"Another studio has been busy with {what or target.name} for more than {patience:g} s."
-            raise LockHeld(busy, file=str(file), hint=hint)
-        time.sleep(0.02)
-
-
-def try_lock(handle: int) -> bool:
-    """Lock an open file for this process, without waiting; closing the handle releases the lock."""
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -15,9 +15,10 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.load import TrustStore
 from mcp_studio.config.save import set_value
 from mcp_studio.errors import ConfigError, LockHeld
-from mcp_studio.paths import change_file, file_lock, write_atomically
+from mcp_studio.paths import write_atomically
 from mcp_studio.search.usage import Usage
 from mcp_studio.vault import keyring
+from mcp_studio.vault.base import change_file, file_lock
 from mcp_studio.vault.file import COST
 from tests.support import ROOT
 

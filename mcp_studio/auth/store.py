@@ -20,10 +20,10 @@ from typing import Any, Literal
 from mcp_studio.auth.model import Account, Client, Damaged, Grant, Pending, Stored, decode, encode, from_json, secrets
 from mcp_studio.errors import ConfigError, LockHeld, StudioError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, loads, mapping
-from mcp_studio.paths import change_object, file_lock, read_object, write_object
+from mcp_studio.paths import read_object, write_object
 from mcp_studio.record import record
 from mcp_studio.threads import beside
-from mcp_studio.vault.base import Vault
+from mcp_studio.vault.base import Vault, change_object, file_lock
 
 VERSION = 1
 FILE = "sign-ins.json"

@@ -10,8 +10,8 @@ from mcp_studio.call.history import History
 from mcp_studio.call.secrets import SecretFilter
 from mcp_studio.call.store import Saver, read_end
 from mcp_studio.jsontext import Json, dumps, loads_or, mapping
-from mcp_studio.paths import change_file
 from mcp_studio.redact import Redactor
+from mcp_studio.vault.base import change_file
 
 _FORMAT = 1
 _DELAY = 0.5

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from mcp_studio.errors import StudioError
 from mcp_studio.limits import MB
-from mcp_studio.paths import file_lock, write_atomically
+from mcp_studio.paths import write_atomically
 from mcp_studio.session.state import at_most
+from mcp_studio.vault.base import file_lock
 
 _LOCK_PATIENCE = 2.0
 

@@ -21,8 +21,9 @@ from mcp_studio.config.servers import to_table
 from mcp_studio.config.table import loads_lenient, read_file, without_comments
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, JsonProblem, items_of, mapping
-from mcp_studio.paths import change_file, home, write_atomically
+from mcp_studio.paths import home, write_atomically
 from mcp_studio.redact import Redactor
+from mcp_studio.vault.base import change_file
 
 _CONNECTION = ("command", "args", "env", "cwd", "url", "headers")
 _OURS = ("enabled", "era", "group", "inherit_env", "priority", "start", "transport", "trust")

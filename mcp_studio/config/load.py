@@ -21,8 +21,9 @@ from mcp_studio.config.settings import load_answers, read_settings
 from mcp_studio.config.table import Document, Table, parse, read_file
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.paths import Paths, change_object, read_object
+from mcp_studio.paths import Paths, read_object
 from mcp_studio.vault import keyring
+from mcp_studio.vault.base import change_object
 
 VERSION = 1
 """Version of the trust store's format: {"version": 1, "agreed": {digest: {"file", "time"}}}."""

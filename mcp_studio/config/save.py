@@ -12,7 +12,7 @@ from typing import Any, cast
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.config.servers import to_table
 from mcp_studio.errors import ConfigError, nearest
-from mcp_studio.paths import change_file
+from mcp_studio.vault.base import change_file
 
 _RESERVED = r"(?i)(con|prn|aux|nul|(com|lpt)[0-9¹²³]|(conin|conout|clock)\$)\s*(\.|\Z)|(desktop\.ini|thumbs\.db)\Z"
 """Names that Windows takes for a device or a setting, whatever follows the dot."""

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, Protocol
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, JsonProblem, dumps, items_of, loads, loads_or, mapping
 from mcp_studio.limits import MB
-from mcp_studio.paths import file_lock, write_atomically
+from mcp_studio.paths import write_atomically
 from mcp_studio.registry.record import ToolRecord, record_of
+from mcp_studio.vault.base import file_lock
 
 ENTRY_POINTS = "mcp_studio.registry"
 """The entry points that packages offer: the scheme of an address, and a callable that makes a `Storage` of an address.

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from mcp_studio.catalog.listing import KINDS, Ref
 from mcp_studio.errors import ConfigError
 from mcp_studio.jsontext import Json, dumps, items_of, loads_or, mapping
-from mcp_studio.paths import change_file, read_object
+from mcp_studio.paths import read_object
+from mcp_studio.vault.base import change_file
 
 MOST = 1_000
 """Entries in the file; the entries used last stay."""

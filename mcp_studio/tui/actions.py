@@ -188,7 +188,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("background", "Let the task go on in the background", "call"),
     Action("saved_calls", "Saved calls", "call", also="bookmarks favourites"),
     Action("paste_call", "Paste a call: JSON, a command line, curl", "call", also="import clipboard"),
-    Action("call_on", "Call on several servers, and compare", "call", also="many all group same side by side"),
     Action("load_test", "Load test: call what is shown many times", "call", also="benchmark stress parallel"),
     Action("open", "Fill the form with it", "history", show=True, short="Fill"),
     Action("repeat", "Re-run it", "history", show=True, short="Re-run"),

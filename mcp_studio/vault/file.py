@@ -13,8 +13,7 @@ from typing import Any
 
 from mcp_studio.config.model import VaultKind
 from mcp_studio.errors import VaultDamaged, VaultRefused
-from mcp_studio.paths import change_file
-from mcp_studio.vault.base import AskPassphrase, Drawer
+from mcp_studio.vault.base import AskPassphrase, Drawer, change_file
 
 FORMAT = "mcp-studio secrets"
 VERSION = 1

@@ -11,10 +11,10 @@ from mcp_studio.config.model import ServerConfig, VaultKind
 from mcp_studio.config.secrets import offers, placed
 from mcp_studio.errors import ConfigError, VaultDamaged, VaultRefused
 from mcp_studio.jsontext import Json, mapping
-from mcp_studio.paths import Paths, change_object, read_object
+from mcp_studio.paths import Paths, read_object
 from mcp_studio.record import record
 from mcp_studio.redact import Redactor
-from mcp_studio.vault.base import AskPassphrase, Drawer, MemoryVault, Vault
+from mcp_studio.vault.base import AskPassphrase, Drawer, MemoryVault, Vault, change_object
 from mcp_studio.vault.file import FileVault, Keys, file_in
 from mcp_studio.vault.oskeyring import KeyringVault
 

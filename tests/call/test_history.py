@@ -15,9 +15,9 @@ from mcp_studio.call.store import Journal
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.errors import LockHeld, StudioError
 from mcp_studio.jsontext import Json, dumps, loads
-from mcp_studio.paths import file_lock
 from mcp_studio.redact import Redactor
 from mcp_studio.schema.field import Form, List, Object, Text
+from mcp_studio.vault.base import file_lock
 from tests.support import ROOT, run
 
 PLAIN = SecretFilter()

@@ -14,7 +14,7 @@ from mcp_studio.present.units import duration, size
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.elicitation import Elicitation
-from mcp_studio.tui.screens.many_calls import LoadTest
+from mcp_studio.tui.screens.load_test import LoadTest
 from tests.tui.stage import Stage, on_stage, raw
 
 FORM: dict[str, Any] = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 from mcp_studio.call.call import Denied
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.tui.panes.servers import Heading
@@ -127,3 +130,37 @@ async def test_kept_results_are_forgotten_by_hand() -> None:
             act()
             await stage.told(f"{said} forgotten")
             assert len(reads.sizes()) == left
+
+
+async def test_tools_of_a_group_are_listed_once_and_go_to_its_best_member() -> None:
+    async with on_stage(raw("one", group="pair"), raw("two", group="pair"), raw("three"), size=(140, 40)) as stage:
+        await stage.shows("▾ @pair +6", "r echo .*→ one", "▾ one +6")
+        stage.studio.groups.prefer("two")
+        await stage.press("2", "home", "down")
+        await stage.shows("r echo .*→ two", "3 two › echo")
+        await stage.press("enter")
+        await stage.told("@pair.echo goes to two now.")
+        assert stage.main.call.draft is not None and stage.main.call.draft.entry.ref.server == "two"
+        await stage.press("escape", "home", "space")
+        await stage.shows("▸ @pair +6.*\\n. ▾ one", "@pair is a group", "two · ready · priority 0")
+        await stage.press("slash", *"echo")
+        await stage.shows("3 of 18")  # a filter finds single tools
+
+
+async def test_a_result_says_which_members_were_tried_and_who_could_take_it() -> None:
+    gone = stdio(["no-such-program"], "gone", group="pair")
+    async with on_stage(raw("one", group="pair"), raw("two", group="pair"), gone, size=(140, 40), ready=False) as stage:
+        await stage.until(lambda: len([e for e in stage.studio.catalog.entries("tool") if e.ref.name == "wait"]) == 2)
+        await stage.open("wait", server="one")
+        stage.main.call.fill({"seconds": 600})
+        await stage.press("ctrl+j")
+        await stage.until(lambda: any(call.sendings for call in stage.studio.caller.running), "a call")
+        pid = stage.studio.manager.status("one").pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        await stage.shows("two could take it, though it may run twice")
+        await stage.studio.manager.stop("one")
+        await stage.open("echo", server="one")
+        stage.main.call.fill({"text": "hello"})
+        await stage.call()
+        await stage.shows("one could not serve it, so it went on to two: ")

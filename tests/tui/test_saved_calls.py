@@ -20,7 +20,7 @@ from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.calls import CopyAs, FillIn, PasteCall, SaveCall
 from mcp_studio.tui.screens.dialog import Choose, Confirm
 from mcp_studio.tui.screens.exchange import Compare, Resend
-from mcp_studio.tui.screens.many_calls import LoadTest, figures_of
+from mcp_studio.tui.screens.load_test import LoadTest, figures_of
 from mcp_studio.tui.screens.query import Query
 from mcp_studio.tui.screens.result_parts import SaveFiles
 from mcp_studio.tui.screens.workflow import WorkflowDialog

@@ -44,7 +44,6 @@ from mcp_studio.studio import Studio
 from mcp_studio.trace.disk.sessions import SessionInfo
 from mcp_studio.trace.postmortem import Ending, Mortem
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.call_draft import draft_of
 from mcp_studio.tui.main_screen import MainScreen
 from mcp_studio.tui.screens.activity import TaskDialog
 from mcp_studio.tui.screens.approval import Approval
@@ -56,7 +55,6 @@ from mcp_studio.tui.screens.exchange import Compare, Side
 from mcp_studio.tui.screens.exit_report import ExitReport
 from mcp_studio.tui.screens.field_menu import FieldHelp
 from mcp_studio.tui.screens.insert import InsertFile, Paste, When
-from mcp_studio.tui.screens.many_calls import CallOn
 from mcp_studio.tui.screens.recordings import Sessions
 from mcp_studio.tui.screens.result_parts import Picture
 from mcp_studio.tui.screens.sampling import Sampling
@@ -430,7 +428,6 @@ PICTURES: dict[str, dict[str, Scene]] = {
         "insert-file": pushed(lambda pilot: InsertFile("title", title_field(pilot), 1000)),
         "paste": pushed(lambda pilot: Paste("Paste into title", title_field(pilot), "Slow Trains")),
         "when": when, "query": at("result", "query"),
-        "call-on": pushed(lambda pilot: CallOn(draft_of(book_of(pilot)), ["shop", "sqlite"])),
     },
     "trace": {
         "statistics": at("trace", "details"), "exchange": at("trace", "open"), "comment": at("trace", "edit"),

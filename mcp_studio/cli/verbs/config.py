@@ -23,10 +23,11 @@ from mcp_studio.config.servers import changed, to_table, wrong_address
 from mcp_studio.errors import ConfigError, InputNeeded, UsageError, VaultRefused, nearest
 from mcp_studio.jsontext import Json
 from mcp_studio.limits import Limits
-from mcp_studio.paths import Paths, change_file
+from mcp_studio.paths import Paths
 from mcp_studio.present import definition, units
 from mcp_studio.safetext import safe
 from mcp_studio.vault import keyring
+from mcp_studio.vault.base import change_file
 
 _HELP = "mcp-studio config --help"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from mcp_studio.errors import StudioError, UsageError
-from mcp_studio.paths import try_lock
 from mcp_studio.trace.disk import format
+from mcp_studio.vault.base import try_lock
 
 _MOST = 1_000
 """The most sessions that are kept and listed."""

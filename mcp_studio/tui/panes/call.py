@@ -441,19 +441,9 @@ class CallPane(Pane, scope="call"):
         self._submit(partial(self.start, fresh=fresh))
 
     def action_load_test(self) -> None:
-        from mcp_studio.tui.screens.many_calls import LoadTest
+        from mcp_studio.tui.screens.load_test import LoadTest
 
         self._submit(lambda draft: self.app.push_screen(LoadTest(draft)), again="")
-
-    def action_call_on(self) -> None:
-        """Call the tool on several servers, side by side."""
-        from mcp_studio.tui.screens.many_calls import CallOn, servers_with
-
-        names = servers_with(self.app.studio, self.draft.entry.ref) if self.draft is not None else []
-        if len(names) > 1:
-            self._submit(lambda draft: self.app.push_screen(CallOn(draft, names)), again="")
-        else:
-            self.app.say("No other server has this tool." if self.draft is not None else "No tool selected.", "warning")
 
     def _submit(self, then: Callable[[CallDraft], object], again: str = "send anyway") -> None:
         """Do something with the draft after it has been checked and its server is connected."""

@@ -1,0 +1,116 @@
+"""One call made many times, and its figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from functools import partial
+
+from textual import on
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, ProgressBar, Static
+
+from mcp_studio.call.load_test import MOST, MOST_AT_ONCE, Load, past_of_load
+from mcp_studio.jsontext import pretty
+from mcp_studio.present import units
+from mcp_studio.safetext import safe
+from mcp_studio.tui.call_draft import CallDraft
+from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.screens.statistics import histogram, times_line
+
+_ERRORS = 3
+"""Errors of a load test that are shown."""
+
+
+class LoadTest(RunDialog):
+    """Runs a load test with two numbers from the person, and shows its figures."""
+
+    AUTO_FOCUS = "#total"
+    every = 0.2
+    choices = (
+        Choice("start", "Start", "primary"), Choice("stop", "Cancel"), Choice("copy", "Copy figures"),
+        Choice("pending", "Pending"), Choice("back", "Close"),
+    )  # fmt: skip
+
+    def __init__(self, draft: CallDraft) -> None:
+        super().__init__(f"Load test: {draft.entry.ref}")
+        self._draft = draft
+        self.load: Load | None = None
+        """The running or the last test."""
+
+    def body(self) -> Iterable[Widget]:
+        yield Horizontal(
+            Static("Calls"), Input("100", id="total", type="integer", max_length=9, compact=True),
+            Static("At once"), Input("8", id="at-once", type="integer", max_length=5, compact=True),
+            id="numbers",
+        )  # fmt: skip
+        yield Static("Calls send the form's value. The trace keeps all, the history one.", id="note", classes="-said")
+        yield ProgressBar(show_eta=False)
+        yield Static(id="figures", markup=False)
+
+    @on(Input.Submitted)
+    def action_start(self) -> None:
+        total, at_once = (int(field.value) if field.value.isdecimal() else 0 for field in self.query(Input))
+        if not (0 < total <= MOST and 0 < at_once <= MOST_AT_ONCE):
+            self.note(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "bad")
+        elif not self.query_one("#start").disabled:
+            self.offer(start=False)
+            self.query_one("#stop").focus()
+            self.run_worker(self._run(total, at_once))
+
+    async def _run(self, total: int, at_once: int) -> None:
+        studio, draft, ref = self.app.studio, self._draft, self._draft.entry.ref
+        try:
+            if ref.kind == "tool":
+                self.note("Waiting for your approval, where a rule or the tool asks for it.", "quiet")
+                if denied := await studio.caller.consent(ref, draft.value, total, at_once, approved=False):
+                    self.note(f"Not started: {denied.rule}.", "bad")
+                    return
+            self.note("")
+            begin = partial(draft.begin, studio, fresh=True, approved=True)
+            began, self.load = time.time(), Load(begin, total, at_once)
+            try:
+                await self.load.run()
+            finally:
+                studio.memory.history.put(past_of_load(self.load, ref, draft.sent, began, "studio"), draft.secrets)
+        finally:
+            if self.is_attached:
+                self.offer(start=True)
+                self.look()
+
+    def look(self) -> None:
+        self.offer_pending()
+        if self.load is None:
+            return
+        bar = self.query_one(ProgressBar)
+        bar.display = True
+        bar.update(total=self.load.total, progress=self.load.done)
+        figures = self.query_one("#figures", Static)
+        figures.update(figures_of(self.load, max(20, figures.size.width), max(6, self.app.size.height - 16)))
+
+    def action_stop(self) -> None:
+        """Start no more calls, and stop the running ones; before the start, stop asking for approval."""
+        self.workers.cancel_node(self)
+
+    def action_copy(self) -> None:
+        if self.load is None:
+            self.app.say("There are no figures yet.", "warning")
+        else:
+            self.app.copy(pretty(self.load.figures()), "the figures")
+
+
+def figures_of(load: Load, width: int, height: int) -> Content:
+    """The progress and the figures of a test, in `width` cells and `height` lines."""
+    parts = [f"{count:,} {kind}" for kind, count in load.outcomes.most_common()]
+    parts += [f"{load.sent - load.done:,} running"] if load.running else []
+    parts.append(f"{units.size(load.bytes)} received")
+    head = f"{load.done:,} of {load.total:,} · {load.rate:,.0f}/s · {units.duration(load.seconds * 1000)}"
+    ended = Content.styled(" · ".join(parts), "$state-failed" if load.wrong else "")
+    lines = [Content.styled(head, "bold"), ended, Content(times_line(load.durations))]
+    if load.why and not load.running:
+        lines.append(Content.styled(f"Ended early: {safe(load.why, 200)}.", "$state-failed"))
+    errors = [Content.assemble((f"{count:,}x ", "$state-failed"), text) for count, text in load.errors[:_ERRORS]]
+    bars = histogram(load.durations, width, max(3, height - len(lines) - len(errors)))
+    return Content("\n").join([line.truncate(width, ellipsis=True) for line in (*lines, *bars.split("\n"), *errors)])
