@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from mcp_studio.call.call import OUTCOMES, Call, CallOutcome, Succeeded, said_of
@@ -96,5 +97,7 @@ class Audit:
 
 
 def _text(line: dict[str, Json]) -> bytes:
-    text = dumps(line)
-    return (text if len(text) <= LARGEST_ENTRY else dumps({**line, "arguments": None, "large": True})) + b"\n"
+    with suppress(ValueError):  # NaN of a program
+        if len(text := dumps(line)) <= LARGEST_ENTRY:
+            return text + b"\n"
+    return dumps({**line, "arguments": None, "large": True}) + b"\n"

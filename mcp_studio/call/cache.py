@@ -89,8 +89,7 @@ class ResourceCache:
         own = self._config(server).cache_ttl
         if own < 0 and hint:
             return hint
-        ttl = own if own >= 0 else self._ttl
-        return Hint(max(0.0, ttl or math.inf), hint.scope if hint else "private")
+        return Hint(max(0.0, (own if own >= 0 else self._ttl) or math.inf), hint.scope if hint else "private")
 
     def _key(self, ref: Ref) -> _Key:
         return ref, self._config(ref.server).auth.whose

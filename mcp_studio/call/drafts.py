@@ -35,7 +35,9 @@ class Drafts:
     def __init__(self, file: Path, keeper: SecretFilter = SecretFilter()) -> None:  # noqa: B008
         self._file = file
         self._keeper = keeper
-        self._drafts = _read(file)
+        self._drafts: dict[str, _Draft] = {}
+        with suppress(OSError):
+            self._drafts = _drafts_in(read_end(file, _MOST_READ))
         self._changed: dict[str, _Draft] = {}
         """The drafts that are not written yet: another studio may write the others."""
         self._saver = Saver(self._save, _DELAY)
@@ -81,13 +83,6 @@ class Drafts:
             if value is not None and len(text := dumps(self._keeper.without(value, hidden)[0])) <= _LARGEST:
                 return text
         return b""
-
-
-def _read(file: Path) -> dict[str, _Draft]:
-    try:
-        return _drafts_in(read_end(file, _MOST_READ))
-    except OSError:
-        return {}
 
 
 def _drafts_in(data: bytes) -> dict[str, _Draft]:

@@ -55,8 +55,7 @@ class ResultFilter:
 
     def shown(self, server: str, value: Json) -> Json:
         """A value from a server, masked if the configuration asks for it."""
-        mode = self._config(server).filter or self._usual
-        return _Look(self._redactor).mask(value) if mode == "mask" else value
+        return _Look(self._redactor).mask(value) if (self._config(server).filter or self._usual) == "mask" else value
 
     def apply(self, server: str, outcome: CallOutcome) -> CallOutcome:
         """The outcome with a note on findings, and masked if the configuration asks for it."""

@@ -323,7 +323,7 @@ class MainScreen(Screen[None]):
             self.go_to(self.call)
 
     def on_task_list_opened(self, event: TaskList.Opened) -> None:
-        from mcp_studio.tui.screens.activity import TaskDialog
+        from mcp_studio.tui.screens.task import TaskDialog
 
         def close(result: bool | None) -> None:
             task, ref = self.app.studio.tasks.get(*event.task.key), event.task.ref
@@ -500,7 +500,7 @@ class MainScreen(Screen[None]):
         await self.app.push_screen(Search(), lambda found: self.open_ref(*found) if found else None)
 
     def action_jump(self) -> None:
-        from mcp_studio.tui.screens.studio import Jump
+        from mcp_studio.tui.screens.jump import Jump
 
         self.app.push_screen(Jump(self.panes), self._jumped)
 
@@ -512,7 +512,7 @@ class MainScreen(Screen[None]):
 
     def action_help(self) -> None:
         """List what can be done here, even in a dialog: in the pane, with the focused widget, everywhere."""
-        from mcp_studio.tui.screens.studio import Help
+        from mcp_studio.tui.screens.help import Help
 
         screen, pane = self.app.screen, self.focused_pane if self.app.screen is self else None
         known = {(action.id, action.title): action for action in reversed(ACTIONS)}
@@ -550,7 +550,7 @@ class MainScreen(Screen[None]):
         await self.app.push_screen(Palette())
 
     def action_change_theme(self) -> None:
-        from mcp_studio.tui.screens.studio import ThemePicker
+        from mcp_studio.tui.screens.theme_picker import ThemePicker
 
         self.app.push_screen(ThemePicker())
 
@@ -558,7 +558,7 @@ class MainScreen(Screen[None]):
         self.app.forget()
 
     def action_about(self) -> None:
-        from mcp_studio.tui.screens.studio import About
+        from mcp_studio.tui.screens.about import About
 
         self.app.push_screen(About())
 

@@ -18,7 +18,8 @@ from mcp_studio.config.model import ServerConfig
 from mcp_studio.paths import Paths
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens.activity import Activity
-from mcp_studio.tui.screens.elicitation import AnswerRuleDialog, Elicitation, UrlElicitation
+from mcp_studio.tui.screens.answer_rule import AnswerRuleDialog
+from mcp_studio.tui.screens.elicitation import Elicitation, UrlElicitation
 from mcp_studio.tui.screens.sampling import Sampling, problem_of, sections_of
 from tests.studio_support import stdio, text
 from tests.support import python_server

@@ -9,7 +9,7 @@ from textual.widgets import Button, Input
 
 from mcp_studio.call.call import Lost, Succeeded
 from mcp_studio.tui.screens.breakpoints import Breakpoints
-from mcp_studio.tui.screens.recordings import Sessions
+from mcp_studio.tui.screens.sessions import Sessions
 from tests.studio_support import text
 from tests.support import wait_until
 from tests.tap.kit import answer, request, tapped

@@ -12,7 +12,7 @@ from textual.widgets import Input, RadioButton, Select
 from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.trace.message import MARKED
 from mcp_studio.trace.tree import family_of
-from mcp_studio.tui.screens.recordings import Export, marked, new_file
+from mcp_studio.tui.screens.export import Export, marked, new_file
 from tests.trace.export.recorded import morning, recorded
 from tests.trace.export.test_collector import listening
 from tests.tui.stage import Stage, on_stage, raw

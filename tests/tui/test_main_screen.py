@@ -14,9 +14,12 @@ from mcp_studio.call.call import Succeeded
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Settings
 from mcp_studio.tui.run import boxes
+from mcp_studio.tui.screens.about import About
 from mcp_studio.tui.screens.dialog import Confirm
+from mcp_studio.tui.screens.help import Help
+from mcp_studio.tui.screens.jump import Jump
 from mcp_studio.tui.screens.search import Search
-from mcp_studio.tui.screens.studio import About, Help, Jump, ThemePicker
+from mcp_studio.tui.screens.theme_picker import ThemePicker
 from mcp_studio.tui.views.lines import KeyBar, TabLine
 from mcp_studio.tui.views.rows import choose
 from tests.tui.stage import Stage, on_stage, raw, stdio

@@ -8,9 +8,10 @@ from textual.command import CommandPalette
 from textual.widgets import OptionList, Select
 
 from mcp_studio.tui.screens.dialog import Confirm, Dialog, letters, underlined
+from mcp_studio.tui.screens.help import Help
 from mcp_studio.tui.screens.palette import DOCS
 from mcp_studio.tui.screens.search import Search
-from mcp_studio.tui.screens.studio import Help, ThemePicker
+from mcp_studio.tui.screens.theme_picker import ThemePicker
 from tests.tui.stage import on_stage, raw
 
 ROOT = Path(__file__).parents[2]

@@ -45,21 +45,22 @@ from mcp_studio.trace.disk.sessions import SessionInfo
 from mcp_studio.trace.postmortem import Ending, Mortem
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.main_screen import MainScreen
-from mcp_studio.tui.screens.activity import TaskDialog
+from mcp_studio.tui.screens.answer_rule import AnswerRuleDialog
 from mcp_studio.tui.screens.approval import Approval
 from mcp_studio.tui.screens.calls import SaveCall
 from mcp_studio.tui.screens.clients import FirstStart, ImportServers, ProjectTrust
 from mcp_studio.tui.screens.dialog import Confirm
-from mcp_studio.tui.screens.elicitation import AnswerRuleDialog, Elicitation, UrlElicitation
+from mcp_studio.tui.screens.elicitation import Elicitation, UrlElicitation
 from mcp_studio.tui.screens.exchange import Compare, Side
 from mcp_studio.tui.screens.exit_report import ExitReport
 from mcp_studio.tui.screens.field_menu import FieldHelp
 from mcp_studio.tui.screens.insert import InsertFile, Paste, When
-from mcp_studio.tui.screens.recordings import Sessions
 from mcp_studio.tui.screens.result_parts import Picture
 from mcp_studio.tui.screens.sampling import Sampling
 from mcp_studio.tui.screens.secrets import Exchanges, Passphrase, TokenView
+from mcp_studio.tui.screens.sessions import Sessions
 from mcp_studio.tui.screens.sign_in import SignInDialog
+from mcp_studio.tui.screens.task import TaskDialog
 
 NOW = 1_800_000_000.0
 USUAL = (110, 32)

@@ -11,7 +11,7 @@ from textual.theme import Theme
 from textual.widgets import Static
 
 from mcp_studio.tui import themes
-from mcp_studio.tui.screens.studio import ThemePicker
+from mcp_studio.tui.screens.theme_picker import ThemePicker
 from mcp_studio.tui.themes import shipped_themes
 from tests.tui.stage import on_stage, raw
 

@@ -11,8 +11,9 @@ from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.screens.calls import CopyAs
 from mcp_studio.tui.screens.console import Console
 from mcp_studio.tui.screens.dialog import Confirm
-from mcp_studio.tui.screens.exchange import Comment, Compare, ExchangeDialog, Resend
-from mcp_studio.tui.screens.recordings import Sessions
+from mcp_studio.tui.screens.exchange import Comment, Compare, ExchangeDialog
+from mcp_studio.tui.screens.resend import Resend
+from mcp_studio.tui.screens.sessions import Sessions
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw, ref

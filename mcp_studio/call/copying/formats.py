@@ -205,8 +205,7 @@ def _target(subject: Subject, address: Address | None) -> tuple[str, list[str], 
 def _certificates(server: ServerConfig, ca: str, cert: str, key: str) -> list[str]:
     """The certificate options; the password of a key has none and is left out."""
     files = ((ca, server.tls.ca), (cert, server.tls.cert), (key, server.tls.key))
-    named = [f"{name} {quote(file)}" for name, file in files if file]
-    return [*named, *["--insecure"] * server.tls.insecure]
+    return [*(f"{name} {quote(file)}" for name, file in files if file), *["--insecure"] * server.tls.insecure]
 
 
 def _command(subject: Subject) -> _Made:
@@ -337,8 +336,7 @@ def _for_sdk(subject: Subject) -> tuple[Address, list[str]]:
     if address.kind == "websocket":
         raise _No("The MCP SDK has no client for WebSockets.")
     _only_objects(subject)
-    task = ["The SDK makes the call without a task."] * subject.task
-    return address, [*address.remarks, *subject.notes, *task]
+    return address, [*address.remarks, *subject.notes, *["The SDK makes the call without a task."] * subject.task]
 
 
 def _compared(subject: Subject) -> tuple[str, Json, str]:

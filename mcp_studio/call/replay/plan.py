@@ -274,8 +274,8 @@ async def _final(recording: Recording, step: ReplayStep) -> dict[str, Json]:
             return told
         if method == "tasks/get" and (inner := _answer(told.get("result"))):
             return inner
-    became_task = mapping(answer.get("result")).get("resultType") == TASK_RESULT
-    return {} if became_task else answer  # nobody read its end
+    # Nobody read the end of what became a task.
+    return {} if mapping(answer.get("result")).get("resultType") == TASK_RESULT else answer
 
 
 def _answer(message: Json) -> dict[str, Json]:

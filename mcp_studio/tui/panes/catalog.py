@@ -164,7 +164,7 @@ class CatalogPane(Pane, scope="catalog"):
         self._counted = 0
         """The revision of the metrics that the rows show."""
         self._folded: set[str] = set()
-        self._filters: dict[EntryKind, NameFilter] = {}
+        self._filter_by_kind: dict[EntryKind, NameFilter] = {}
         """The filter of each kind, of the entries that were last shown."""
         self._several = False
         """Whether rows without headings belong to several servers, so that each names its own."""
@@ -309,9 +309,9 @@ class CatalogPane(Pane, scope="catalog"):
 
     def _filter(self, kind: EntryKind) -> NameFilter:
         entries = self._all(kind)
-        if kind not in self._filters or self._filters[kind].entries != entries:
-            self._filters[kind] = NameFilter(entries)
-        return self._filters[kind]
+        if kind not in self._filter_by_kind or self._filter_by_kind[kind].entries != entries:
+            self._filter_by_kind[kind] = NameFilter(entries)
+        return self._filter_by_kind[kind]
 
     def _elsewhere(self, text: str) -> dict[EntryKind, int]:
         """The number of matching entries of each other kind; kinds without a match are left out."""

@@ -190,7 +190,7 @@ class InboxController:
         if self._newest is None:
             self._app.say("Answer a request first: then a rule can be made of the answer.", "warning")
             return
-        from mcp_studio.tui.screens.elicitation import AnswerRuleDialog
+        from mcp_studio.tui.screens.answer_rule import AnswerRuleDialog
 
         self._app.push_screen(AnswerRuleDialog(*self._newest))
 

@@ -32,7 +32,7 @@ from mcp_studio.tui.views.trace_table import TraceTable, name_of, rows_with
 if TYPE_CHECKING:
     from mcp_studio.trace.disk.session import Session
     from mcp_studio.tui.screens.exchange import Side, Wish
-    from mcp_studio.tui.screens.recordings import Opened
+    from mcp_studio.tui.screens.sessions import Opened
 
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
 _EMPTY_PAST = "Nothing was recorded in this session."
@@ -384,7 +384,7 @@ class TracePane(Pane, scope="trace"):
 
     def action_resend_now(self) -> None:
         """Send the call again, and compare the responses."""
-        from mcp_studio.tui.screens.exchange import Resend
+        from mcp_studio.tui.screens.resend import Resend
 
         if entry := self._chosen():
             step = step_of(self.recording.columns, entry.number)
@@ -395,8 +395,8 @@ class TracePane(Pane, scope="trace"):
 
     def action_resend_many(self) -> None:
         """Send the marked calls, those that the query finds, or all of them again."""
-        from mcp_studio.tui.screens.exchange import Resend
-        from mcp_studio.tui.screens.recordings import parts_of
+        from mcp_studio.tui.screens.export import parts_of
+        from mcp_studio.tui.screens.resend import Resend
 
         if parts := parts_of(self.recording, None, self._filtered):
             self.app.push_screen(Resend(self.recording, parts[0].numbers, parts[0].about))
@@ -412,7 +412,7 @@ class TracePane(Pane, scope="trace"):
 
     def action_save(self) -> None:
         """Export the exchange, the marked or filtered messages, or everything."""
-        from mcp_studio.tui.screens.recordings import Export, parts_of
+        from mcp_studio.tui.screens.export import Export, parts_of
 
         if parts := parts_of(self.recording, self.table.message, self._filtered):
             self.app.push_screen(Export(self.recording, parts))
@@ -421,7 +421,7 @@ class TracePane(Pane, scope="trace"):
 
     def action_open_outside(self) -> None:
         """Choose an earlier session or a file to show."""
-        from mcp_studio.tui.screens.recordings import Sessions
+        from mcp_studio.tui.screens.sessions import Sessions
 
         self.app.push_screen(Sessions(None if self._session is None else self._session.path), self._show)
 

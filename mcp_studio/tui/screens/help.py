@@ -1,0 +1,87 @@
+"""What can be done here: actions with their keys, found by words and done by enter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from textual import getters, on
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from mcp_studio.tui.actions import Action, spell_all
+from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.views.rows import glyphs
+
+_KEYS = 16
+"""Cells of the column for keys."""
+
+_ABOUT: Mapping[str, str] = {
+    "servers": "Every server that is configured. {on} is connected, {half} on its way, {off} off, {bad} failed. "
+    "{warning} means that it does something wrong; enter says what. Moving the cursor narrows the catalog to a server.",
+    "catalog": "What all servers offer. r only reads, w writes, d may destroy: hints of the server, no guarantee. "
+    "{watched} is subscribed to. New, changed and gone are what differs since you last looked.",
+    "call": "What the catalog's cursor is on. The form, the JSON tab and what was typed before are one value, which is "
+    "kept when you leave. A field with * is required; {field} opens its menu.",
+    "result": "The newest result: as text, as structured JSON, as a table where it is one, as it came over the wire, "
+    "and compared with the result before.",
+    "trace": "Every message in both directions, HTTP exchanges, stderr and unexpected output, in order. {sent} is what "
+    "was sent, {received} what came, {by_hand} what was written by hand, {under} came during the call above. "
+    "{folded} stands for refreshes of lists.",
+}
+
+Section = tuple[str, Sequence[Action]]
+"""The actions under one heading."""
+
+
+class Help(Dialog[Action]):
+    """Lists the actions of a place; answers the action that the person chose."""
+
+    choices = (Choice("submit", "Do it", "primary"), Choice("back", "Close"))
+    AUTO_FOCUS = "Input"
+    listed = "#found"
+    options = getters.query_one("#found", OptionList)
+
+    def __init__(self, place: str, sections: Sequence[Section]) -> None:
+        super().__init__(f"Help: {place}")
+        self._place = place
+        self._sections = sections
+        self._rows: list[Action] = []
+
+    def body(self) -> Iterable[Widget]:
+        about = _ABOUT.get(self._place, "").format(**glyphs()._asdict(), field=self.app.key_of("field_menu"))
+        yield Static(Content(about), id="about")
+        yield Input(placeholder="what do you want to do?", compact=True)
+        yield OptionList(id="found")
+
+    @on(Input.Changed)
+    def look(self) -> None:
+        """Show the actions whose title, synonyms or id contain all words."""
+        words = self.query_one(Input).value.casefold().split()
+        self._rows = []
+        options: list[Option] = []
+        for title, actions in self._sections:
+            found = [
+                one for one in actions if all(word in f"{one.title} {one.also} {one.id}".casefold() for word in words)
+            ]
+            if found:
+                options.append(Option(Content.styled(title, "bold $accent"), disabled=True))
+                options += [Option(self._line(action), id=str(at)) for at, action in enumerate(found, len(self._rows))]
+                self._rows += found
+        self.options.clear_options().add_options(options or [Option("No action has these words.", disabled=True)])
+        self.options.highlighted = 1 if self._rows else None
+
+    def _line(self, action: Action) -> Content:
+        keys = spell_all(self.app.keys.get(action.id, action.keys))
+        return Content.assemble((f"{keys:<{_KEYS}}", "$primary"), action.title)
+
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def action_submit(self) -> None:
+        option = self.options.highlighted_option
+        if option is not None and option.id is not None:
+            self.dismiss(self._rows[int(option.id)])
+
+    async def action_help(self) -> None:
+        self.action_back()
