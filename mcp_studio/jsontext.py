@@ -120,7 +120,7 @@ def _read(data: bytes | str, exact: bool, most: int) -> Json:
     except RecursionError:
         raise _too_deep(most) from None
     except json.JSONDecodeError as problem:
-        raise JsonProblem(problem.msg, problem.lineno, problem.colno) from None
+        raise JsonProblem(problem.msg.replace("Expecting", "expected"), problem.lineno, problem.colno) from None
     except ValueError as problem:
         if not exact and "digits" in str(problem):
             return _read(text, True, most)

@@ -27,7 +27,7 @@ ROOMS = {
 """Code lines that a room may have."""
 MEDIAN, P95, LARGEST = 110, 450, 600
 """The least that the middle file may have, and the most that nineteen of twenty and the largest may have."""
-SMALL_FILES, LONELY, TORN, PRIVATE = (15, 10), (10, 5), (3, 3), 0
+SMALL_FILES, LONELY, TORN, PRIVATE = (15, 10), (10, 5), (3, 3), 2
 """The most of each, outside `tui` and in it."""
 SMALL = 60
 LONGEST_FUNCTION = 56

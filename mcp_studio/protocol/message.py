@@ -101,9 +101,6 @@ def parse(frame: bytes, limits: Limits = DEFAULT, parts: Collection[RequestId] =
         return Parsed((Malformed(f"it is not JSON: {problem}", identity, "no JSON"),))
     finally:
         if collects:
-            # JSON has no cycles: its values join the collector's old objects without being searched.
-            gc.freeze()
-            gc.unfreeze()
             gc.enable()
     if isinstance(value, list):
         items = cast("list[Json]", value)

@@ -42,7 +42,7 @@ def test_a_pair_of_the_command_line_is_typed_by_the_schema(text: str, pair: tupl
         ("pth=x", "there is no argument 'pth'. Did you mean `path`?"),
         ("zzz=x", "there is no argument 'zzz'; there are path, head, a"),
         ("head=x", "head: must be a whole number, got 'x'"),
-        ("head:=x", "head: must be JSON: Expecting value (line 1, column 1)"),
+        ("head:=x", "head: must be JSON: expected value (line 1, column 1)"),
     ],
 )
 def test_a_pair_that_does_not_fit_is_explained(text: str, sentence: str) -> None:

@@ -86,10 +86,10 @@ def test_numbers_go_out_as_they_were_typed(text: str) -> None:
         (FLAG, "maybe", "must be true or false, got 'maybe'"),
         (MIXED, "two", "must be one of 1, 1, true, null; got 'two'"),
         (MANY, "a,zz", "must be one of a, b, 3; got 'zz'"),
-        (MANY, "[1", "must be a list as JSON: Expecting ',' delimiter (line 1, column 3)"),
+        (MANY, "[1", "must be a list as JSON: expected ',' delimiter (line 1, column 3)"),
         (OBJECT, "{a}", "must be object {a} as JSON"),
-        (OBJECT, "words", "must be object {a} as JSON: Expecting value (line 1, column 1)"),
-        (ANY, '{"a": }', "must be JSON: Expecting value (line 1, column 7)"),
+        (OBJECT, "words", "must be object {a} as JSON: expected value (line 1, column 1)"),
+        (ANY, '{"a": }', "must be JSON: expected value (line 1, column 7)"),
         (ANY, "[" * 600 + "]" * 600, "The JSON is nested deeper than 512 levels."),
     ],
 )

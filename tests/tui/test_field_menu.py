@@ -168,7 +168,7 @@ async def test_the_persons_editor_gets_the_field_in_a_private_file_and_nothing_i
         assert file.endswith("/value.json") and mode == "600" and not Path(file).parent.exists()
         wanted.write_text('{"body": ')
         await stage.press("ctrl+e")
-        await stage.shows(r'\{"body": +✗ Expecting value')
+        await stage.shows(r'\{"body": +✗ expected value')
 
 
 async def test_the_json_tab_keeps_what_is_typed_and_tells_one_problem_at_its_place() -> None:
@@ -185,11 +185,11 @@ async def test_the_json_tab_keeps_what_is_typed_and_tells_one_problem_at_its_pla
         await stage.shows('"zz": 1e400', '"big": 123456789012345678901234567890', r'"esc": "\\u001b"')
         editor.area.cursor_location = (9, 0)
         await stage.press("comma")
-        await stage.shows("✗ Expecting")
+        await stage.shows("✗ expected")
         assert editor.unreadable and dumps(value(stage)).decode() == exact
         assert len(re.findall("✗", stage.text)) == 1
         await stage.press("up", "ctrl+g", "backspace")
-        await stage.hides("✗ Expecting")
+        await stage.hides("✗ expected")
         await stage.press("ctrl+pageup")
         await stage.shows("big +", "zz +")
         for _ in range(4):
