@@ -106,25 +106,22 @@ def loads(data: bytes | str, *, exact: bool = False, most: int = DEFAULT.depth, 
         raise LimitExceeded(f"The JSON has more than {values:,} values.", limit="values")
     value = _large(data) if isinstance(data, bytes) and len(data) > LARGE and not exact else None
     if value is None:
-        value = _read(data, exact, most)
+        text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+        try:
+            value = (_EXACT if exact else _PLAIN).decode(text)
+        except RecursionError:
+            raise _too_deep(most) from None
+        except json.JSONDecodeError as problem:
+            what = problem.msg.replace("Expecting", "expected")
+            raise JsonProblem(what, problem.lineno, problem.colno) from None
+        except ValueError as problem:
+            if not exact and "digits" in str(problem):
+                return loads(text, exact=True, most=most)
+            raise JsonProblem(str(problem)) from None
     opening = ("[", "{") if isinstance(data, str) else (b"[", b"{")
     if len(data) > most and sum(map(data.count, opening)) > most and depth(value, most) > most:  # pyright: ignore
         raise _too_deep(most)
     return value
-
-
-def _read(data: bytes | str, exact: bool, most: int) -> Json:
-    text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
-    try:
-        return (_EXACT if exact else _PLAIN).decode(text)
-    except RecursionError:
-        raise _too_deep(most) from None
-    except json.JSONDecodeError as problem:
-        raise JsonProblem(problem.msg.replace("Expecting", "expected"), problem.lineno, problem.colno) from None
-    except ValueError as problem:
-        if not exact and "digits" in str(problem):
-            return _read(text, True, most)
-        raise JsonProblem(str(problem)) from None
 
 
 def _large(data: bytes) -> Json:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from mcp_studio.call.call import OUTCOMES, Call, CallOutcome, Succeeded, said_of
@@ -68,7 +67,11 @@ class Audit:
             if self._handle < 0:
                 self.file.parent.mkdir(parents=True, exist_ok=True)
                 self._handle = os.open(self.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            os.write(self._handle, self._redactor.bytes(b"".join(map(_text, lines))))
+            texts = [dumps(line) for line in lines]
+            for at, text in enumerate(texts):
+                if len(text) > LARGEST_ENTRY:
+                    texts[at] = dumps({**lines[at], "arguments": None, "large": True})
+            os.write(self._handle, self._redactor.bytes(b"\n".join((*texts, b""))))
             if os.fstat(self._handle).st_size > self._largest:
                 self.close()
                 self.file.replace(self.file.with_name(f"{self.file.stem}-{time.time_ns()}.jsonl"))
@@ -94,10 +97,3 @@ class Audit:
 
     def _aside(self) -> list[Path]:
         return sorted(self.file.parent.glob(f"{self.file.stem}-*.jsonl"))
-
-
-def _text(line: dict[str, Json]) -> bytes:
-    with suppress(ValueError):  # NaN of a program
-        if len(text := dumps(line)) <= LARGEST_ENTRY:
-            return text + b"\n"
-    return dumps({**line, "arguments": None, "large": True}) + b"\n"

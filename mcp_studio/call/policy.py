@@ -123,8 +123,8 @@ class Policy:
         if entries and all([entry.excluded for entry in entries]):
             return Judgement("deny", entries[0].problem, unusable=True, tool=tool)
         profile = self.profile(ref, tool, trusted)
-        texts, whole = _texts(arguments)
-        risk, raised = _raised(profile.risk, texts)
+        texts, whole = _texts(arguments) if arguments else (list[_Text](), True)
+        risk, raised = _raised(profile.risk, texts) if texts else (profile.risk, ())
         ruling = None
         if self._rules:
             ruling = self._by_rule(ref, profile._replace(risk=risk), arguments, texts, origin, counts)

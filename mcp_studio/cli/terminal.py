@@ -134,7 +134,8 @@ class Output:
 
     def line(self, text: str, value: dict[str, Json], *, lines: bool = False) -> None:
         """Print one line, or several, at once: the text, or with `--json` the object."""
-        self._print(_json(self._found(value), None) if self.json else iter((safe(text, len(text) or 1, lines=lines),)))
+        said = _json(self._found(value), 0) if self.json else iter((safe(text, len(text) or 1, lines=lines),))
+        self._print(said, exact=True)
         sys.stdout.flush()
 
     def flush(self) -> None:
@@ -242,9 +243,11 @@ class Output:
     def envelope(self, value: dict[str, Json]) -> None:
         """Print an envelope, with `server` and `ms` added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
-        printed = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
+        out = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
         if self.options.flag("--json") or value["ok"]:
-            self._print(_json(printed if self.options.flag("--json") else value["result"], None if self.lines else 2))
+            self._print(
+                _json(out if self.options.flag("--json") else value["result"], 0 if self.lines else 2), exact=True
+            )
 
     def _found(self, value: Json) -> Json:
         if not self.options.flag("--query"):
@@ -254,11 +257,11 @@ class Output:
             self.note(f"the expression finds nothing in the result, which has {', '.join(value)}")
         return found
 
-    def _print(self, texts: Iterator[str]) -> None:
-        """Print a text in pieces, and end its line."""
+    def _print(self, texts: Iterator[str], *, exact: bool = False) -> None:
+        """Print a text in pieces, and end its line; `exact` text is safe already, such as JSON with escapes."""
         texts, text = filter(None, texts), ""
         while more := "".join(islice(texts, 20)):  # the text as a whole may be larger than its value
-            sys.stdout.write(safe(text := more, len(more), lines=True))
+            sys.stdout.write(text := more if exact else safe(more, len(more), lines=True))
         sys.stdout.write("" if text.endswith("\n") else "\n")
 
     def _address(self, url: str) -> None:
@@ -271,7 +274,7 @@ class Output:
         sys.stderr.write(f"{word}: {safe(self.redactor.text(str(text)))}\n")
 
 
-def _json(value: Json, indent: int | None) -> Iterator[str]:
+def _json(value: Json, indent: int) -> Iterator[str]:
     """JSON text; a text is printed as it is."""
     if indent and not isinstance(value, str):
         return map(escape_live, pieces(value))

@@ -29,7 +29,7 @@ def seconds(count: float) -> str:
     """Seconds in their largest unit: `12 s`, `3 min`, `5 h`, `12 days`, `no end`."""
     for unit, name in ((86_400, "days"), (3_600, "h"), (60, "min")):
         if count >= 2 * unit:
-            return f"{count // unit:,.0f} {name}" if count < 1e9 else "no end"
+            return f"{count / unit:,.0f} {name}" if count < 1e9 else "no end"
     return f"{max(0.0, count):.0f} s"
 
 

@@ -89,7 +89,7 @@ def parse(frame: bytes, limits: Limits = DEFAULT, parts: Collection[RequestId] =
     if collects:
         gc.disable()
     try:
-        value = _answer(frame, parts, limits) or loads(frame, most=limits.depth, values=limits.values)
+        value = (parts and _answer(frame, parts, limits)) or loads(frame, most=limits.depth, values=limits.values)
     except LimitExceeded as problem:
         beyond = "values" if problem.limit == "values" else "depth"
         return Parsed((Malformed(problem.message, id_at_an_end(frame[:_EDGE], frame[-_EDGE:]), beyond),))

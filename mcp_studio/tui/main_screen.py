@@ -299,7 +299,7 @@ class MainScreen(Screen[None]):
     def _key_label(self, bound: ActiveBinding) -> str | None:
         """Show the keys for a running call and for pending requests while there are some, and not what has to wait."""
         inbox, running = self.app.studio.inbox, self.call.running
-        now = {"cancel": running, "pending": inbox.pending or inbox.held} if bound.node is self else {}
+        now = {"cancel": running, "pending": inbox.pending} if bound.node is self else {}
         return "" if now.get(bound.binding.action, not (running and bound.node is self.result)) else None
 
     def on_result_pane_rerun_requested(self) -> None:
@@ -359,22 +359,23 @@ class MainScreen(Screen[None]):
         self._preview()
         if self.maximized not in (None, pane):
             self.minimize()
-        self._show_trace_alone(pane is self.trace)
+        if (pane is self.trace) != self.has_class("-trace"):
+            self._show_trace_alone(pane is self.trace)
         self.set_focus(pane.entry_point())  # at once: the keys typed next belong to the pane
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Close a trace that covers the other panes when another pane gets the focus."""
         if (pane := self.focused_pane) is not None:
-            self._show_trace_alone(pane is self.trace and self.has_class("-trace"))
+            if pane is not self.trace and self.has_class("-trace"):
+                self._show_trace_alone(False)
             # Only a slim screen uses this class; elsewhere, an update would restyle all widgets for nothing.
             self.set_class(pane in (self.call, self.result), "-desk", update=self.has_class("-slim"))
             self.call_after_refresh(self._preview)
 
     def _show_trace_alone(self, on: bool) -> None:
         """Let the trace cover the other panes on a small screen, or not."""
-        if on != self.has_class("-trace"):
-            self.set_class(on, "-trace")
-            self.arrangement.apply()
+        self.set_class(on, "-trace")
+        self.arrangement.apply()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.arrangement.apply)

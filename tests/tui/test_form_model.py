@@ -171,7 +171,7 @@ def test_a_closed_fold_counts_what_is_wrong_inside_once_and_warnings_too() -> No
     one.ask()
     one.tell([SchemaProblem("/part/a", REQUIRED), SchemaProblem("/part/a", "is odd", "warning")])
     drawn = Painter(one, 80).draw(0, one.rows[0])
-    assert "{} ✗ 1 ! 1" in "".join(text for text, _ in drawn.lines[0])
+    assert "{} ✗ 1 ▲ 1" in "".join(text for text, _ in drawn.lines[0])
 
 
 def test_problems_of_a_whole_check_are_told_where_they_belong_until_the_place_is_edited() -> None:

@@ -43,11 +43,11 @@ async def called(stage: Stage, tool: str, **arguments: Any) -> None:
 async def test_a_narrow_result_shows_its_tabs_whole_and_of_its_status_what_fits() -> None:
     async with on_stage(demo(), size=(80, 24)) as stage:
         await called(stage, "fail_as_tool")
-        await stage.shows(r"Text Raw +✗ tool error · [0-9.]+ m?s ")
+        await stage.shows(r"Text +Raw +✗ tool error · [0-9.]+ m?s ")
         await called(stage, "list_books")
-        await stage.shows("Text Structured Table Raw +✓ ok · [0-9.]+ m?s ")
+        await stage.shows("Text +Structured +Table +Raw +✓ ok · [0-9.]+ m?s ")
         await called(stage, "list_books", genre="poetry")
-        await stage.shows("Text Structured Table Raw Diff +✓ ok ")
+        await stage.shows("Text +Structured +Table +Raw Diff +✓ ok ")
         await stage.press("equals_sign")
         await stage.shows(r"content\[0\].text  changed", r"- Salt and Starlight", "A Lamp in the Reeds")
         await stage.press("left_square_bracket", "left_square_bracket")
@@ -62,7 +62,7 @@ async def test_a_narrow_result_shows_its_tabs_whole_and_of_its_status_what_fits(
         await stage.shows("content")
         await stage.press("left_square_bracket", "left_square_bracket")
         await called(stage, "show_nothing")
-        await stage.shows("Text Raw .*✓ ok · .*round trip · ", "The result is empty.")
+        await stage.shows("Text +Raw .*✓ ok · .*round trip · ", "The result is empty.")
         await stage.open("list_books")
         await stage.shows("Table")
         assert stage.main.result.tab == "table", "the tab of the entry is remembered"
@@ -211,7 +211,7 @@ async def test_a_query_is_tried_while_it_is_typed_pinned_to_a_tool_and_taken_int
         await stage.type("title")
         await stage.shows(r"▾ \[  2 items", '"A Lamp in the Reeds"')
         dialog.query_one("#pin").press()
-        await stage.shows("Text Structured Table Query Raw", r"─ books\[\]\.title ─*╯")
+        await stage.shows("Text +Structured +Table +Query +Raw", r"─ books\[\]\.title ─*╯")
         await called(stage, "list_books", genre="travel")
         await stage.shows(r"▾ \[  \d items", r"─ books\[\]\.title ─*╯")
         await stage.press("vertical_line")
@@ -267,7 +267,7 @@ async def test_a_large_result_is_shown_in_pages_and_its_parts_are_opened_one_by_
         assert json.loads((tmp_path / "s-lines.result.json").read_text())["content"][0]["text"] == text
 
         await called(stage, "structured")
-        await stage.shows("Text Structured Table Raw", "first 10,000 rows")
+        await stage.shows("Text +Structured +Table +Raw", "first 10,000 rows")
         await stage.press("left_square_bracket")
         await stage.shows(r"▾ \{  2 keys", r"▸ \"rows\": ", "needle at the end")
         await stage.press("j", "space")

@@ -99,7 +99,7 @@ async def test_calls_marked_in_the_history_become_a_workflow_in_the_order_of_the
         query.field.value = "content[?type == 'text'].text | [0]"
         await stage.until(lambda: query.found == ["3"], "the sum")
         query.query_one("#pin", Button).press()
-        await stage.shows("Text .*Query Raw")
+        await stage.shows("Text .*Query +Raw")
         await stage.open("echo")
         await history(stage, 2)
         await stage.press("m", "end", "m", "home", "m")

@@ -253,7 +253,7 @@ async def test_where_there_is_no_keyring_an_encrypted_file_is_offered_for_secret
         await stage.shows("Store it in an encrypted file from now on, under a", "in clear")
         await stage.hides("in the keyring")
         await stage.press("enter")
-        await stage.shows("encrypted under a passphrase", "nobody gave it")
+        await stage.shows("encrypted under a", "nobody gave it")
     assert tomllib.loads(config_file().read_text())["secrets"] == {"store": "file"}
 
 

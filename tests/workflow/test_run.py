@@ -110,7 +110,7 @@ async def test_what_a_plan_gives(studio: Studio, text: str, output: Any) -> None
         ('steps = [{ id = "a", call = "s.flaky", arguments = { key = "z", times = 9 }, retries = 1, backoff = 0 }]',
          ToolError, "a", "failure 2"),
         ('steps = [{ id = "a", call = "nowhere.x" }, { call = "s.y" }]', None, "a", ""),
-        ('steps = [{ id = "a", each = "3", do = [{ assert = "1" }] }]', None, "a", "wants a list"),
+        ('steps = [{ id = "a", each = "3", do = [{ assert = "1" }] }]', None, "a", "needs a list"),
         ('steps = [{ id = "a", set = { x = "${keys(3)}" } }]', None, "a", "it is a number"),
         ('steps = [{ id = "a", set = { x = "$nothing.x" } }]', ConfigError, "", "step a: There is no `nothing`."),
     ],

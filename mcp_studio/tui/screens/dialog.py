@@ -142,7 +142,7 @@ class Dialog(ModalScreen[T]):
             self.query_one(f"#{choice.action}", Button).press()
         elif isinstance(self.focused, Button) and event.key in _LISTS:
             getattr(self.query_one("#body"), _SCROLLS[_LISTS[event.key]])(animate=False)
-        elif isinstance(self.focused, OptionList) and event.key in _LISTS:  # a letter; Textual's lists know arrow keys
+        elif isinstance(self.focused, OptionList) and event.key in _LISTS and event.key == event.character:
             await self.focused.run_action(_LISTS[event.key])
         elif self.listed and isinstance(self.focused, Input) and len(event.key) > 1 and event.key in _LISTS:
             event.stop()

@@ -475,8 +475,8 @@ class VirtualList(CursorView, Generic[T]):
         """
         before = self._present_key
         same = (index for index, row in enumerate(rows) if self._key_of(row) == before)
-        cursor = next(same, self.cursor) if keep and self.rows else start
-        cursor = max(0, min(cursor, len(rows) - 1))
+        keep = keep and bool(self.rows)
+        cursor = max(0, min(next(same, self.cursor) if keep else start, len(rows) - 1))
         self.rows = rows
         # Scroll by as much as the row moved, so that the row stays at its place on the screen.
         self.rows_changed(self.top + cursor - self.cursor if keep else 0, cursor=cursor)
