@@ -244,10 +244,8 @@ class Output:
         """Print an envelope, with `server` and `ms` added."""
         ms = (time.perf_counter() - self._began) * 1000 if self.ms is None else self.ms
         out = {**value, **self.more, "server": self.server or None, "ms": round(ms, 1)}
-        if self.options.flag("--json") or value["ok"]:
-            self._print(
-                _json(out if self.options.flag("--json") else value["result"], 0 if self.lines else 2), exact=True
-            )
+        if (json := self.options.flag("--json")) or value["ok"]:
+            self._print(_json(out if json else value["result"], 0 if self.lines else 2), exact=True)
 
     def _found(self, value: Json) -> Json:
         if not self.options.flag("--query"):

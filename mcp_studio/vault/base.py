@@ -55,6 +55,7 @@ class Vault(Protocol):
 
     def delete(self, name: str) -> bool:
         """Delete a secret; False if there was none."""
+        ...
 
 
 class MemoryVault:

@@ -94,8 +94,7 @@ def names() -> dict[str, VaultKind]:
 
 
 def _names(stored: dict[str, Json]) -> dict[str, VaultKind]:
-    entries = sorted(mapping(stored.get("names")).items())
-    return {name: keeping for name, keeping in entries if keeping in get_args(VaultKind)}
+    return {name: kind for name, kind in sorted(mapping(stored.get("names")).items()) if kind in get_args(VaultKind)}
 
 
 def _save_name(name: str, keeping: VaultKind | None) -> None:
