@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import getters
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import Click
+from textual.events import MouseDown
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -114,7 +114,7 @@ class Pane(Vertical):
 
     on_descendant_blur = on_descendant_focus
 
-    async def on_click(self, event: Click) -> None:
+    async def on_mouse_down(self, event: MouseDown) -> None:
         """The right button opens what can be done in the pane, as a menu does."""
         if event.button == 3:
             event.stop()
