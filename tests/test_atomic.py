@@ -63,7 +63,7 @@ def test_a_change_that_fails_or_changes_nothing_leaves_the_file_alone(tmp_path: 
 HOLDER = """
 import sys
 from pathlib import Path
-from mcp_studio.paths import file_lock
+from mcp_studio.vault.base import file_lock
 with file_lock(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

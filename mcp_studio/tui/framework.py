@@ -13,7 +13,7 @@ from textual.color import Color
 from textual.css.query import NoMatches
 from textual.dom import NoScreen
 from textual.filter import LineFilter
-from textual.widget import Widget
+from textual.widget import MountError, Widget
 from textual.worker import WorkerFailed
 
 from mcp_studio.safetext import is_live
@@ -110,8 +110,12 @@ class GuardedApp(App[int]):
         self._close_messages_no_wait()
 
     def _left(self, error: Exception) -> bool:
-        """Whether work of a closed screen did not find a widget: nobody would see the result of that work."""
+        """Whether work of a closed screen did not find a widget, or of an app that has been told to exit was to mount
+        one, which Textual refuses: nobody would see the result of that work.
+        """
         cause = error.error if isinstance(error, WorkerFailed) else error
+        if isinstance(cause, MountError):
+            return not self.screen.is_attached
         trace = cause.__traceback__ if isinstance(cause, (NoMatches, NoScreen)) else None
         while trace is not None:
             node = trace.tb_frame.f_locals.get("self")

@@ -141,7 +141,7 @@ async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_
         await stage.dialog(Approval)
         await stage.shows(
             "Run raw.fail\\?",
-            "▲ it is marked destructive",
+            "▲ It is marked destructive",
             "Arguments",
             "Run once .*Always allow.*Deny .*Edit .*Later",
         )

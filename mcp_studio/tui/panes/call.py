@@ -230,12 +230,7 @@ class CallPane(Pane, scope="call"):
         Args:
             elsewhere: whether the catalog's cursor is on another entry and should move.
         """
-        # A quick person may leave before the pane is mounted.
-        if (
-            entry is not None
-            and self.query_one("#call-form").is_attached
-            and (self.draft is None or self.draft.entry is not entry)
-        ):
+        if entry is not None and (self.draft is None or self.draft.entry is not entry):
             self._show(entry, elsewhere=elsewhere)
 
     def open(self, entry: Entry, *, submit: bool = False) -> None:
