@@ -45,7 +45,9 @@ def screen(paint: str, ready: str, *argv: str) -> Callable[[], dict[str, float]]
     def measure() -> dict[str, float]:
         terminal = Terminal(list(argv))
         terminal.start()
-        terminal.until(ready)
+        end = time.perf_counter() + 3.0
+        while time.perf_counter() < end:  # only read: looking at the screen takes long, and would date what comes late
+            terminal.pump(0.1)
         memory, before = terminal.memory(), terminal.cpu()
         end = time.perf_counter() + 1.0
         while time.perf_counter() < end:
