@@ -95,6 +95,8 @@ _REPEATED = re.compile(r"(?:confirm(?:ation)?|repeat|again|value|pem|\d+)$")
 """What may follow such a name: `password_confirm`, `private_key_pem`."""
 _SHORT = re.compile(r"(?:^|[^A-Za-z])(?i:pw|otp)$|[a-z](?:Pw|Otp)$")
 """Names that are too short to be the end of any word."""
+_FOLDERS = ("PWD", "OLDPWD")
+"""Variables of every shell, which hold no passwords."""
 _HARMLESS = re.compile(
     r"(?:progress|page|next|prev(?:ious)?|continuation|cursor|sync|resumption|start|end|stop|bos|eos|pad|unk|mask)token$"
 )
@@ -103,7 +105,9 @@ _HARMLESS = re.compile(
 def is_secret_name(name: str) -> bool:
     """Whether a variable, header, key or field of this name usually holds a secret."""
     plain = _REPEATED.sub("", _plain(name))
-    return (plain.endswith(_ENDINGS) or _SHORT.search(name) is not None) and not _HARMLESS.search(plain)
+    return (plain.endswith(_ENDINGS) or _SHORT.search(name) is not None) and not (
+        _HARMLESS.search(plain) or name in _FOLDERS
+    )
 
 
 def is_reference(text: str) -> bool:

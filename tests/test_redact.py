@@ -32,7 +32,19 @@ def test_names_that_hold_secrets(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["progressToken", "nextPageToken", "key", "monkey", "tokens", "max_tokens", "passport", "author", "http", "robotp"],
+    [
+        "progressToken",
+        "nextPageToken",
+        "key",
+        "monkey",
+        "tokens",
+        "max_tokens",
+        "passport",
+        "author",
+        "http",
+        "robotp",
+        "PWD",
+    ],
 )
 def test_names_that_do_not(name: str) -> None:
     assert not is_secret_name(name)

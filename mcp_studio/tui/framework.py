@@ -115,7 +115,7 @@ class GuardedApp(App[int]):
         """
         cause = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(cause, MountError):
-            return not self.screen.is_attached
+            return not any(screen.is_attached for screen in self.screen_stack)
         trace = cause.__traceback__ if isinstance(cause, (NoMatches, NoScreen)) else None
         while trace is not None:
             node = trace.tb_frame.f_locals.get("self")

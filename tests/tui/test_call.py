@@ -145,7 +145,7 @@ async def test_every_ending_reads_differently_and_a_killed_server_ends_nothing_e
     faulty = stdio(python_server("raw_faults", "--fault", "exits-mid-call"), "faulty")
     async with on_stage(raw(), faulty, size=(80, 24)) as stage:
         await stage.open("fail")
-        await stage.shows("d destroys", "Call \\(destructive\\)  \\^j")
+        await stage.shows("d destructive", "Call \\(destructive\\)  \\^j")
         assert stage.app.focused is stage.main.call.button and stage.main.call.button.variant == "error"
         await stage.press("enter")
         await stage.dialog(Approval)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mcp_studio.tui.form.view import FormView
 
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
-         "destructive": ("d destroys", "$risk-destructive")}  # fmt: skip
+         "destructive": ("d destructive", "$risk-destructive")}  # fmt: skip
 _TABS = {"form": "Form", "json": "JSON", "schema": "Schema", "history": "History", "about": "About"}
 EMPTY = "No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."
 _INSTRUCTIONS = 3_000

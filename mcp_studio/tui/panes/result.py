@@ -76,8 +76,6 @@ class ResultPane(Pane, scope="result"):
         self._outcome: CallOutcome | None = None
         self._before: Json = None
         """The result before the shown one; None if there is none."""
-        self._offered = False
-        """Whether the button for answering is shown."""
         self._rows = ""
         """What the shown table says of its rows; empty for other views."""
         self._drawn: object = (None, None)
@@ -280,10 +278,11 @@ class ResultPane(Pane, scope="result"):
         if call is None or call.outcome is not None or not self.screen.is_active:
             return
         self._draw_status()
-        self.query_one("#answer").display, self.query_one("#held").display = call.asking, self._held(call)
-        if call.asking and self.query_one("#cancel").has_focus and not self._offered:
-            self.screen.set_focus(self.query_one("#answer"))  # enter must not cancel what now waits for an answer
-        self._offered = call.asking
+        answer = self.query_one("#answer")
+        asks_now = call.asking and not answer.display
+        answer.display, self.query_one("#held").display = call.asking, self._held(call)
+        if asks_now and self.query_one("#cancel").has_focus:  # enter must not cancel what now waits for an answer
+            self.screen.set_focus(answer)
         progress, bar = call.progress, self.query_one_optional(ProgressBar)
         if bar is not None:
             bar.display = progress is not None and progress.total is not None
