@@ -76,7 +76,7 @@ def rule_line(rule: AnswerRule) -> str:
     if rule.message != "*":
         parts.append(f"saying {rule.message}")
     if rule.schema:
-        parts.append(f"with the schema {rule.schema.removeprefix('sha256:')}")
+        parts.append("with this very form")
     if rule.wait:
         parts.append(f"after {rule.wait:g} s")
     return safe(", ".join(parts), 300)

@@ -191,8 +191,7 @@ def cannot_start(failure: StartFailure, command: str, cwd: str) -> Unreachable:
     if failure.errno == errno.EACCES:
         return Unreachable(f"{command} is no executable file.", hint=f"Try: chmod +x {command}")
     wants = "Name its interpreter as the command and the file as first argument."
-    hint = wants if failure.errno == errno.ENOEXEC else ""
-    return Unreachable(f"{command} cannot be run: {reason}.", hint=hint)
+    return Unreachable(f"{command} cannot be run: {reason}.", hint=wants if failure.errno == errno.ENOEXEC else "")
 
 
 def how_it_ended(code: int | None) -> str:
@@ -227,6 +226,8 @@ DRAIN = 2.0
 """Seconds to hand over the remaining output of a server that has ended."""
 LEFTOVERS = 3.0
 """Seconds for the guard to end the processes that a server left behind."""
+RECENT = 10.0
+"""Seconds for which a line of standard error may be the reason for an end."""
 STDERR_LINE = 16 * 1024
 """The most bytes of a line of standard error that are kept."""
 BOM = b"\xef\xbb\xbf"
@@ -266,7 +267,7 @@ class StdioTransport:
         self._lost: ConnectionLost | None = None
         self._watch: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._stderr_tail: deque[bytes] = deque(maxlen=20)
+        self._stderr_tail: deque[tuple[float, bytes]] = deque(maxlen=20)
 
     async def open(self, sink: Sink) -> Opened:
         """Start the server; it runs when this returns.
@@ -355,7 +356,7 @@ class StdioTransport:
         if isinstance(line, Oversize):
             line = line.head + f"… {size_text(line.size - len(line.head))} more".encode()
         line = line.removesuffix(b"\r")
-        self._stderr_tail.append(line[:1_000])
+        self._stderr_tail.append((monotonic(), line[:1_000]))
         self._tap.stderr(line)
 
     async def _watch_for_end(self, child: GuardedChild) -> None:
@@ -365,10 +366,10 @@ class StdioTransport:
         if await _within(VERDICT, child.exited):
             await _within(LEFTOVERS, child.gone)
             await _within(DRAIN, self._stdout.ended, self._stderr.ended)
-        lost = self._lost = self._verdict(child)
+        self._lost = lost = self._verdict(child)
         self._note_end(child, lost.message, f"{lost.how} {lost.code}")
         if self._sink and self._closing is None:
-            self._sink.closed(self._lost)
+            self._sink.closed(lost)
 
     def _verdict(self, child: GuardedChild) -> ConnectionLost:
         how, code, text = "stdout", 0, "has closed its standard output"
@@ -378,7 +379,7 @@ class StdioTransport:
             how, text = "stalled", f"has not read its input for {self._limits.write:g} seconds"
         elif self._stdin.broken.done():
             how, text = "stdin", "has closed its standard input"
-        words = last_words(self._stderr_tail)
+        words = last_words(line for at, line in self._stderr_tail if monotonic() - at < RECENT)
         lost = ConnectionLost(f"{self._config.name} {text}{f'; it said last: {words}' if words else '.'}")
         lost.how, lost.code = how, code
         return lost

@@ -12,6 +12,7 @@ import pytest
 
 from mcp_studio.errors import ConnectionLost, LimitExceeded
 from mcp_studio.protocol.events import Outgoing
+from mcp_studio.transport import stdio
 from tests.support import python_server, run, wait_until
 from tests.transport.stdio_kit import Ear, alive, call, faulty, message, opened, python, transport
 
@@ -165,6 +166,13 @@ async def test_an_end_in_the_middle_of_a_call_says_how(fault: str, words: str) -
     async with opened(faulty(fault)) as (subject, ear):
         await subject.send(call(1))
         assert words in (await ear.the_end()).message
+
+
+async def test_an_old_line_on_standard_error_is_no_reason_for_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "RECENT", 0.0)
+    async with opened(faulty("exits-mid-call")) as (subject, ear):
+        await subject.send(call(1))
+        assert (await ear.the_end()).message.endswith("exit code 7.")
 
 
 async def test_what_was_written_before_the_end_is_delivered_before_it_is_told() -> None:

@@ -28,7 +28,7 @@ class TaskDialog(Dialog[bool]):
     AUTO_FOCUS = "#back"
     every = 0.5
     choices = (
-        Choice("result", "Show the result", "primary", True), Choice("poll", "Ask for it now"),
+        Choice("result", "Show the result", "primary", True), Choice("poll", "Refresh"),
         Choice("cancel", "Cancel it"), Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ def _details(task: Task) -> Content:
     mark, look = sign(task)
     parts: Parts = [(f"{mark} {state(task)}", _COLOURS[look]), f"  {safe(task.gone or task.message, 300)}\n"]
     if not task.followed and not task.done:
-        parts.append(("The server lists this task; the studio asks for it only when you do.\n", "$quiet"))
+        parts.append(("The server lists this task; the studio does not refresh it by itself.\n", "$quiet"))
     parts.append("\n")
     parts += [part for name, value in _facts(task) for part in fact(name, value)]
     parts += section("Findings", ((safe(text, 300), "$text-warning") for text in task.problems))
