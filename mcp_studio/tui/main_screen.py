@@ -532,6 +532,9 @@ class MainScreen(Screen[None]):
         nodes: Sequence[DOMNode] = (self.app.screen.focused or self.app.screen).ancestors_with_self
         if action.scope in PANES:
             nodes = [pane for pane in self.panes if pane.scope == action.scope]
+            shown = self.call.server or (self.call.draft.entry.ref.server if self.call.draft else "")
+            if action.scope == "servers" and shown and self.focused_pane is not self.servers:
+                self.servers.go_to(shown)
             self.go_to(nodes[0])
         elif action.scope == "main":
             nodes = [self]

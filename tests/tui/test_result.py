@@ -192,7 +192,10 @@ async def test_while_it_runs_there_are_progress_elapsed_time_and_a_button_that_c
         await stage.shows(r"◐ running · [1-9]?\d\.\d s", "Cancel")
         await stage.shows("streets closer", r"x Cancel +esc Back")
         stage.main.action_pane_result()
-        await stage.press("enter")
+        await stage.press("enter")  # a second enter does not cancel what the first one has called
+        running = stage.main.call.call
+        assert running is not None and running.outcome is None
+        await stage.press("tab", "enter")
         await stage.shows("○ cancelled", "r Re-run")
         await stage.hides("x Cancel")
         await stage.open("take_stock")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from textual import events, getters, on, work
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
@@ -160,15 +160,10 @@ class CallPane(Pane, scope="call"):
         """Whether a call of the shown entry runs."""
         return self.call is not None and self.call.outcome is None
 
-    def on_key(self, event: events.Key) -> None:
-        """Let Tab walk over the switch and the button before it leaves the pane."""
-        stops: list[Widget] = [self.form] if self.tab == "form" and self.draft and self.draft.form.fields else []
-        stops += [widget for widget in (self.task_switch, self.button) if widget.focusable and widget.display]
-        at = next((at for at, widget in enumerate(stops) if widget.has_focus_within), None)
-        step = {"tab": 1, "shift+tab": -1}.get(event.key)
-        if step is not None and at is not None and 0 <= at + step < len(stops):
-            event.stop()
-            self.screen.set_focus(self.form.entry_point() if stops[at + step] is self.form else stops[at + step])
+    def stops(self) -> Sequence[Widget]:
+        """The form, the switch, and the buttons of the entry or of the server."""
+        form = [self.form.entry_point()] if self.tab == "form" and self.draft and self.draft.form.fields else []
+        return [*form, *self.query("#call-actions *, #server-actions *")]
 
     # Showing a server
 

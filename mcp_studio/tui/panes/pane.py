@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual import getters
 from textual.containers import Vertical
 from textual.content import Content
-from textual.events import MouseDown
+from textual.events import Key, MouseDown
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -121,6 +121,20 @@ class Pane(Vertical):
             if not self.has_focus_within:
                 self.screen.set_focus(self.entry_point())
             await self.run_action("screen.help")
+
+    def stops(self) -> Sequence[Widget]:
+        """What Tab walks over before it leaves the pane."""
+        return ()
+
+    def on_key(self, event: Key) -> None:
+        step = {"tab": 1, "shift+tab": -1}.get(event.key)
+        wanted = self.stops() if step is not None else ()
+        stops = [widget for widget in self.screen.focus_chain if widget in wanted]
+        if step is not None and self.screen.focused in stops:
+            to = stops.index(self.screen.focused) + step
+            if 0 <= to < len(stops):
+                event.stop()
+                self.screen.set_focus(stops[to])
 
     def step_back(self) -> bool:
         """Go one step back inside the pane; False if there is nothing to go back from."""

@@ -103,8 +103,13 @@ class ResultPane(Pane, scope="result"):
 
     def entry_point(self) -> Widget:
         if self.query_one("#result-running").display:
-            return self.query_one("#answer" if self.call is not None and self.call.asking else "#cancel")
+            places = map(self.query_one, ("#answer", "#held", "#progress-text"))
+            return next(place for place in places if place.display)
         return next((widget for widget in self.place.walk_children(Widget) if widget.focusable), self.tabs_line)
+
+    def stops(self) -> Sequence[Widget]:
+        """The text and the buttons of a running call."""
+        return [*self.query("#result-running *")]
 
     # Showing
 
@@ -132,7 +137,9 @@ class ResultPane(Pane, scope="result"):
             answer = Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending")
             held = Button("Release…", id="held", variant="primary", compact=True, action="screen.trace('breakpoints')")
             stop = Button(f"Cancel  {self.app.key_of('cancel')}", id="cancel", compact=True, action="screen.cancel")
-            line.mount(Static(id="progress-text", markup=False), answer, held, stop)
+            text = Static(id="progress-text", markup=False)
+            text.can_focus = True  # and not the button: a second enter must not cancel the call
+            line.mount(text, answer, held, stop)
         if running:
             self.show_progress()
             self._clock.resume()
@@ -279,10 +286,9 @@ class ResultPane(Pane, scope="result"):
             return
         self._draw_status()
         answer = self.query_one("#answer")
-        asks_now = call.asking and not answer.display
         answer.display, self.query_one("#held").display = call.asking, self._held(call)
-        if asks_now and self.query_one("#cancel").has_focus:  # enter must not cancel what now waits for an answer
-            self.screen.set_focus(answer)
+        if self.query_one("#progress-text").has_focus:
+            self.screen.set_focus(self.entry_point())  # the button of what the call waits for now
         progress, bar = call.progress, self.query_one_optional(ProgressBar)
         if bar is not None:
             bar.display = progress is not None and progress.total is not None
