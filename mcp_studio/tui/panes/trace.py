@@ -21,13 +21,13 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.place import remove
 from mcp_studio.tap.gate import Gate
 from mcp_studio.tap.remote_gate import RemoteGate
-from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, WireMessage
+from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, WireMessage, rows_with
 from mcp_studio.trace.postmortem import endings
 from mcp_studio.trace.statistics import Numbers
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.exchange import ExchangeView
 from mcp_studio.tui.views.query_line import QueryLine
-from mcp_studio.tui.views.trace_table import TraceTable, name_of, rows_with
+from mcp_studio.tui.views.trace_table import TraceTable, name_of
 
 if TYPE_CHECKING:
     from mcp_studio.trace.disk.session import Session
