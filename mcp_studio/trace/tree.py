@@ -5,6 +5,7 @@ Trees consist of entries' numbers, so they work for a running trace, a past sess
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
@@ -32,13 +33,16 @@ _NOTE = KINDS.index("note") | DIRECTIONS.index("none") << 4
 _HEAD_OUT, _HEAD_IN = _HTTP | _OUT << 4, _HTTP | _IN << 4
 _ASKED = _REQUEST | _OUT << 4
 """A request of ours."""
-_ANY_HTTP, _PRINTED = codes("http"), codes("stderr", "stray", "note")
+_ANY_HTTP, _PRINTED, _NOTIFIED = codes("http"), codes("stderr", "stray", "note"), codes("notification", direction="in")
+_TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
 _SECONDS = 5.0
 """Seconds before and after an exchange, whose output of the server belongs to it."""
 _WIDE, _WIDEST = 4_000, 100_000
 """Entries before and after an exchange that may be its HTTP heads; and the most entries that are searched."""
 _SHOWN = 300
 """The most HTTP heads, and the most lines of output, of one exchange."""
+_READ = 200
+"""The most progress messages of one request that are read."""
 
 
 class Node(NamedTuple):
@@ -122,6 +126,25 @@ def exchange_of(recording: Recording, entry: WireMessage) -> Exchange:
 
     heads = (row for row in heads if columns.exchange[row] in wanted)
     return Exchange(request, response, entries(heads), entries(printed))
+
+
+def progress_of(recording: Recording, request: WireMessage) -> list[WireMessage]:
+    """The newest progress messages of a request of ours, in order."""
+    columns, row, token = recording.columns, request.number - recording.columns.first, _token_of(request)
+    if columns.kind[row] != _ASKED or not token:
+        return []
+    last = columns.link[row] - columns.first if columns.link[row] else len(columns)
+    method = columns.methods.get("notifications/progress")
+    near = rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST))
+    rows = [at for at in near if columns.method[at] == method and columns.server[at] == columns.server[row]]
+    read = map(recording.entry, (columns.first + at for at in rows[-_READ:]))
+    return [one for one in read if one and _token_of(one) == token]
+
+
+def _token_of(entry: WireMessage) -> bytes:
+    """The raw progress token of a message; empty where there is none, or where the message is large."""
+    found = None if entry.size > 1_000_000 else _TOKEN.search(entry.body)
+    return found[1] if found else b""
 
 
 def parent_of(columns: Columns, number: int) -> int:

@@ -1,6 +1,5 @@
 """One exchange of a trace in tabs: timeline, request, response, HTTP, the server's output around it, findings."""
 
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,9 +17,9 @@ from textual.widgets import ContentSwitcher, Static
 from mcp_studio.present import outcomes, units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.rules import Severity
-from mcp_studio.trace.message import MARKED, NEEDS_INPUT, PROBE, Columns, Recording, WireMessage, codes, rows_with
+from mcp_studio.trace.message import MARKED, NEEDS_INPUT, PROBE, Columns, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.trace.tree import Exchange, exchange_of, tree, walk
+from mcp_studio.trace.tree import Exchange, exchange_of, progress_of, tree, walk
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, Piece, TextView, VirtualList, fit, glyphs
@@ -28,16 +27,8 @@ from mcp_studio.tui.views.trace_table import NAMES, arrow, took_text, words_of
 
 _MOST = 300
 """Rows of a timeline that are shown at most."""
-_WIDEST = 100_000
-"""Entries after a request that are searched for its progress at most."""
-_READ = 200
-"""The newest progress messages of one request, which are read."""
-_LARGEST = 1_000_000
-"""Larger bodies are not searched for a token."""
 _EVERY = 0.5
 """Seconds between two checks for news about the exchange."""
-_NOTIFIED = codes("notification", direction="in")
-_TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
 _LOOKS = {"ok": "ok", "open": "warn", "cancelled": "warn", "tool error": "bad", "error": "bad", "lost": "bad"}
 _AT = 8
 """The cells for a moment in a timeline."""
@@ -162,25 +153,10 @@ def _request(columns: Columns, entry: WireMessage, depth: int, prefix: str, here
 
 def _progress(recording: Recording, entry: WireMessage, depth: int) -> Iterator[Event]:
     """The progress of a request of ours as one row."""
-    columns, row, token = recording.columns, entry.number - recording.columns.first, token_of(entry)
-    if entry.kind != "request" or entry.direction != "out" or not token:
-        return
-    last = columns.link[row] - columns.first if columns.link[row] else len(columns)
-    method = columns.methods.get("notifications/progress")
-    near = rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST))
-    rows = [at for at in near if columns.method[at] == method and columns.server[at] == columns.server[row]]
-    read = map(recording.entry, (columns.first + at for at in rows[-_READ:]))
-    ours = [one for one in read if one and token_of(one) == token]
-    if ours:
-        newest = ours[-1]
+    if ours := progress_of(recording, entry):
+        first, newest = ours[0], ours[-1]
         note = safe(words_of("notification", newest.method, newest.body), 80)
-        yield Event(newest.number, "progress", depth, "in", ours[0].time, newest.time, note)
-
-
-def token_of(entry: WireMessage) -> bytes:
-    """The raw progress token of a message; empty if there is none."""
-    found = None if entry.size > _LARGEST else _TOKEN.search(entry.body)
-    return found[1] if found else b""
+        yield Event(newest.number, "progress", depth, "in", first.time, newest.time, note)
 
 
 class Drawing:
