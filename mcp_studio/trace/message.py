@@ -233,6 +233,18 @@ class Columns:
         return self._forgotten + len(self._revised), self._revised[max(0, place - self._forgotten) :]
 
 
+def codes(*kinds: str, direction: str = "") -> bytes:
+    """The bytes of the column `kind` for some kinds, in one direction or in all."""
+    ways = [place for place, name in enumerate(DIRECTIONS) if direction in ("", name)]
+    return bytes(place | way << 4 for place, kind in enumerate(KINDS) if kind in kinds for way in ways)
+
+
+def rows_with(column: array[int], wanted: bytes, first: int, last: int) -> Iterator[int]:
+    """The rows from `first` to before `last` whose byte in a column is among the wanted bytes, in order."""
+    first = max(0, first)
+    return (row for row, value in enumerate(column[first : max(first, last)], first) if value in wanted)
+
+
 class Block(NamedTuple):
     """The bodies of some neighbouring entries."""
 

@@ -5,11 +5,14 @@ Trees consist of entries' numbers, so they work for a running trace, a past sess
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal, NamedTuple
 
-from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Recording, WireMessage
+from mcp_studio.trace.lint.rules import SEVERITIES, Finding
+from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Recording, WireMessage, codes, rows_with
 
 Relation = Literal["root", "asked", "round", "task", "retry", "step", "http", "note"]
 """The relation of a node to its parent.
@@ -30,6 +33,16 @@ _NOTE = KINDS.index("note") | DIRECTIONS.index("none") << 4
 _HEAD_OUT, _HEAD_IN = _HTTP | _OUT << 4, _HTTP | _IN << 4
 _ASKED = _REQUEST | _OUT << 4
 """A request of ours."""
+_ANY_HTTP, _PRINTED, _NOTIFIED = codes("http"), codes("stderr", "stray", "note"), codes("notification", direction="in")
+_TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
+_SECONDS = 5.0
+"""Seconds before and after an exchange, whose output of the server belongs to it."""
+_WIDE, _WIDEST = 4_000, 100_000
+"""Entries before and after an exchange that may be its HTTP heads; and the most entries that are searched."""
+_SHOWN = 300
+"""The most HTTP heads, and the most lines of output, of one exchange."""
+_READ = 200
+"""The most progress messages of one request that are read."""
 
 
 class Node(NamedTuple):
@@ -74,6 +87,64 @@ def ends_of(recording: Recording, entry: WireMessage) -> tuple[WireMessage, Wire
     request = recording.entry(number) if number else None
     link = columns.link[request.number - columns.first] if request and request.kind == "request" else 0
     return request or entry, recording.entry(link) if link else None
+
+
+class Exchange(NamedTuple):
+    """An entry of a trace, and the entries that belong to it."""
+
+    request: WireMessage
+    """The request; the entry itself if it is no request and no answer."""
+    response: WireMessage | None
+    heads: tuple[WireMessage, ...]
+    """The HTTP messages of the exchange."""
+    printed: tuple[WireMessage, ...]
+    """The server's output and lifecycle events around that time."""
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings of the lint about these messages, the worst first."""
+        messages = {message.number: message for message in (*self.heads, self.request, self.response) if message}
+        found = (one for message in messages.values() for one in message.findings)
+        return sorted(found, key=lambda one: SEVERITIES.index(one.severity))
+
+
+def exchange_of(recording: Recording, entry: WireMessage) -> Exchange:
+    """Gather the exchange that an entry belongs to; cheap, whatever the size of the recording."""
+    columns = recording.columns
+    request, response = ends_of(recording, entry)
+    ends = (request, response or request)
+    first, last = (end.number - columns.first for end in ends)
+    wanted = {end.exchange for end in ends} - {0}
+    heads = rows_with(columns.kind, _ANY_HTTP, first - _WIDE, min(last, first + _WIDEST) + _WIDE)
+    begin, end = (bisect_left(columns.time, at) for at in (ends[0].time - _SECONDS, ends[1].time + _SECONDS))
+    printed = rows_with(columns.kind, _PRINTED, begin, min(end, begin + _WIDEST))
+
+    def entries(rows: Iterator[int]) -> tuple[WireMessage, ...]:
+        server = columns.servers.get(request.server)
+        numbers = (columns.first + row for row in rows if columns.server[row] == server)
+        return tuple(filter(None, map(recording.entry, islice(numbers, _SHOWN))))
+
+    heads = (row for row in heads if columns.exchange[row] in wanted)
+    return Exchange(request, response, entries(heads), entries(printed))
+
+
+def progress_of(recording: Recording, request: WireMessage) -> list[WireMessage]:
+    """The newest progress messages of a request of ours, in order."""
+    columns, row, token = recording.columns, request.number - recording.columns.first, _token_of(request)
+    if columns.kind[row] != _ASKED or not token:
+        return []
+    last = columns.link[row] - columns.first if columns.link[row] else len(columns)
+    method = columns.methods.get("notifications/progress")
+    near = rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST))
+    rows = [at for at in near if columns.method[at] == method and columns.server[at] == columns.server[row]]
+    read = map(recording.entry, (columns.first + at for at in rows[-_READ:]))
+    return [one for one in read if one and _token_of(one) == token]
+
+
+def _token_of(entry: WireMessage) -> bytes:
+    """The raw progress token of a message; empty where there is none, or where the message is large."""
+    found = None if entry.size > 1_000_000 else _TOKEN.search(entry.body)
+    return found[1] if found else b""
 
 
 def parent_of(columns: Columns, number: int) -> int:

@@ -40,7 +40,6 @@ _HIDDEN = r"[\x00-\x1f\x7f-\x9f]{0,8}"
 """Characters that some terminals drop from a paste, so that they may stand inside the sequence."""
 _END_OF_PASTE = re.compile(rf"(?:\x1b{_HIDDEN}\[|\x9b){_HIDDEN}2{_HIDDEN}0{_HIDDEN}1{_HIDDEN}~")
 """The end of a bracketed paste: the terminal would type the text behind it, and a line end would run that text."""
-_PASSES = 8
 _STEM = 60
 """Characters of a proposed file name."""
 
@@ -215,12 +214,9 @@ def copied(text: str, through_terminal: Callable[[str], None], words: str = "") 
 
 
 def pasteable(text: str) -> str:
-    """The text without the end of a bracketed paste, even where removing one end puts another together."""
-    for _ in range(_PASSES):
-        text, found = _END_OF_PASTE.subn("", text)
-        if not found:
-            return text
-    return re.sub("[\x1b\x9b]", "", text)
+    """The text without the end of a bracketed paste; without escapes where removing one end puts another together."""
+    text = _END_OF_PASTE.sub("", text)
+    return re.sub("[\x1b\x9b]", "", text) if _END_OF_PASTE.search(text) else text
 
 
 def _amount(text: str) -> str:

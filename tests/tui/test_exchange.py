@@ -10,8 +10,9 @@ import pytest
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import DIRECTIONS, KINDS, NEEDS_INPUT
 from mcp_studio.trace.store import TraceStore
+from mcp_studio.trace.tree import exchange_of
 from mcp_studio.tui.views import exchange
-from mcp_studio.tui.views.exchange import Drawing, exchange_of, timeline
+from mcp_studio.tui.views.exchange import Drawing, timeline
 from mcp_studio.tui.views.rows import width_of
 from mcp_studio.tui.views.trace_table import draw, took_text, widths_for
 from tests.trace.test_sign_ins import PURPOSE, signed_in

@@ -25,8 +25,8 @@ RECORDING = Fake(
 
 
 def offered(text: str, cursor: int | None = None) -> list[str]:
-    found = complete(text, len(text) if cursor is None else cursor, RECORDING)
-    return [text[: found.start] + option.text + text[found.end :] for option in found.options]
+    start, end, options = complete(text, len(text) if cursor is None else cursor, RECORDING)
+    return [text[:start] + option + text[end:] for option in options]
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_in_the_middle_the_whole_word_is_replaced() -> None:
 @given(st.lists(st.sampled_from(WORDS), max_size=6).map("".join), st.integers(0, 40))
 def test_whatever_is_typed_something_or_nothing_is_offered(text: str, cursor: int) -> None:
     cursor = min(cursor, len(text))
-    found = complete(text, cursor, RECORDING)
-    assert 0 <= found.start <= cursor <= found.end <= len(text)
+    start, end, _ = complete(text, cursor, RECORDING)
+    assert 0 <= start <= cursor <= end <= len(text)
 
 
 def test_every_value_that_is_offered_is_a_query() -> None:

@@ -54,7 +54,7 @@ from mcp_studio.tui.screens.elicitation import Elicitation, UrlElicitation
 from mcp_studio.tui.screens.exchange import Compare, Side
 from mcp_studio.tui.screens.exit_report import ExitReport
 from mcp_studio.tui.screens.field_menu import FieldHelp
-from mcp_studio.tui.screens.insert import InsertFile, Paste, When
+from mcp_studio.tui.screens.insert import InsertFile, Paste
 from mcp_studio.tui.screens.result_parts import Picture
 from mcp_studio.tui.screens.sampling import Sampling
 from mcp_studio.tui.screens.secrets import Exchanges, Passphrase, TokenView
@@ -385,11 +385,6 @@ def trust(_: Pilot[Any]) -> Screen[Any]:
     return ProjectTrust(Untrusted("books/.mcp-studio.toml", "", (ServerConfig("shop", command="shop"),)))
 
 
-async def when(pilot: Pilot[Any]) -> None:
-    await pilot.app.push_screen(dialog := When("title", "date"))
-    dialog.query_one(Input).value = "2027-01-31"
-
-
 def title_field(pilot: Pilot[Any]) -> Any:
     """The first field of the form."""
     draft = main_of(pilot).call.draft
@@ -428,7 +423,7 @@ PICTURES: dict[str, dict[str, Scene]] = {
         "picture": pushed(image), "task": pushed(lambda _: TaskDialog(TASKS[0])),
         "insert-file": pushed(lambda pilot: InsertFile("title", title_field(pilot), 1000)),
         "paste": pushed(lambda pilot: Paste("Paste into title", title_field(pilot), "Slow Trains")),
-        "when": when, "query": at("result", "query"),
+        "query": at("result", "query"),
     },
     "trace": {
         "statistics": at("trace", "details"), "exchange": at("trace", "open"), "comment": at("trace", "edit"),

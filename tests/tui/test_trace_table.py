@@ -16,13 +16,13 @@ from textual.widgets import Static
 
 from mcp_studio.limits import Limits
 from mcp_studio.redact import Redactor
-from mcp_studio.trace.message import CODES, COMMENTED, MARKED, Recording, Span
+from mcp_studio.trace.message import CODES, COMMENTED, MARKED, Recording, Span, rows_with
 from mcp_studio.trace.query.parser import QueryError
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.tui.app import SHEETS
 from mcp_studio.tui.themes import complete
 from mcp_studio.tui.views.rows import choose, width_of
-from mcp_studio.tui.views.trace_table import TraceTable, draw, header, rows_with, size_text, widths_for, words_of
+from mcp_studio.tui.views.trace_table import TraceTable, draw, header, size_text, widths_for, words_of
 from tests.support import wait_until
 from tests.trace.lint.kit import MODERN, Talk, text
 from tests.trace.made import Made

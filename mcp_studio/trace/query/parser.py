@@ -109,6 +109,12 @@ def _token(found: re.Match[str]) -> Token:
     return Token("term", start, end, key, value, at=at)
 
 
+def quoted(value: str) -> str:
+    """A value in quotes as it stands in a query, where it does not match as a part of a longer value."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
 def parse(text: str, now: float | None = None) -> Query:
     """Read a query.
 

@@ -121,8 +121,6 @@ class Chooser:
         if self.drop_down is not None:
             return self._press_list(self.drop_down, row, key, character)
         field, model = row.field, self._model
-        if row.kind in ("add", "rest"):
-            return False
         if not isinstance(field, (Flag, Choice, Choices, Const, Union)):
             return self._fold(row, key)
         if key in ("backspace", "delete") and model.has(row.path) and not row.stays:
@@ -195,8 +193,8 @@ class Chooser:
             self._take(listed, row)
         elif key == "backspace":
             listed.narrow(listed.words[:-1])
-        elif _is_letter(character) or key == "space":
-            listed.narrow(listed.words + (character or " "))
+        elif character and character.isprintable():
+            listed.narrow(listed.words + character)
         else:
             return False
         return True
@@ -378,7 +376,3 @@ class Items:
         else:
             form.go_to(form.model.rename(row.path, text))
         return True
-
-
-def _is_letter(character: str | None) -> bool:
-    return character is not None and character.isprintable() and character != " "

@@ -26,7 +26,6 @@ MOST_STEPS = 200
 PAUSE = 1.5
 """Seconds without a key after which further typing becomes a step of its own."""
 _DEPTH = 200
-_SETTLED = 50_000
 T = TypeVar("T")
 
 
@@ -116,8 +115,6 @@ class FormModel:
         self._last = 0.0
         self._shows_missing = False
         self._checked: tuple[SchemaProblem, ...] = ()
-        self._settled: dict[tuple[int, int, int | None], tuple[Field, Json, Field]] = {}
-        """A cache: without it, a key press in a list of a thousand unions takes 150 ms."""
         self._rows: list[Row] | None = None
         self._index: dict[Path, int] = {}
         self._inner: dict[Path, int] = {}
@@ -157,15 +154,7 @@ class FormModel:
 
     def settle(self, path: Path, field: Field, value: Json) -> Field:
         """Return the variant of a union that the person chose or that the value matches; any other field unchanged."""
-        if not isinstance(field, fields.Union):
-            return field
-        chosen = self._state.chosen.get(path)
-        key = (id(field), id(value), chosen)
-        if key not in self._settled:  # the cache holds field and value, so that no other objects get their ids
-            if len(self._settled) > _SETTLED:
-                self._settled.clear()
-            self._settled[key] = field, value, fields.resolve_union(field, value, chosen)
-        return self._settled[key][2]
+        return fields.resolve_union(field, value, self._state.chosen.get(path))
 
     def text(self, row: Row) -> str:
         """The text with which an editor of this row starts: the pending text, or the value as text."""
@@ -324,7 +313,7 @@ class FormModel:
             self.clear(row, typing=typing)
             return
         try:
-            value = self._blank(row) if not text else from_text(field, text)
+            value = from_text(field, text) if text or isinstance(field, (fields.Text, *fields.AS_JSON)) else None
         except ValueError:
             if isinstance(field, fields.AS_JSON):
                 waiting = {**self.pending, row.path: text}
@@ -332,12 +321,6 @@ class FormModel:
                 return
             value = text
         self.put(row.path, value, typing=typing)
-
-    def _blank(self, row: Row) -> Json:
-        """The value of an emptied place that cannot be absent."""
-        if isinstance(row.field, fields.AS_JSON):
-            raise ValueError
-        return "" if isinstance(row.field, fields.Text) else None
 
     def put(self, path: Path, value: Json, *, typing: Hashable = None) -> None:
         """Set the value of a place, and create missing objects on the way.
@@ -367,16 +350,15 @@ class FormModel:
         for length in range(1, len(path)):
             above = path[:length]
             if place.get_or_none(value, above) is None and isinstance(path[length], str):
-                field, chosen = self.field_at(above), self._state.chosen.get(above)
-                blank = fields.starter(fields.resolve_union(field, None, chosen)) if field else None
+                field = self.field_at(above)
+                blank = fields.starter(self.settle(above, field, None)) if field else None
                 value = place.put(value, above, blank if isinstance(blank, dict) else {}, self._before(value, above))
         return place.put(value, path, new, self._before(value, path))
 
     def _before(self, value: Json, path: Path) -> tuple[str, ...] | None:
         """The keys of the fields before this one, after which a new key is put; None if a new key comes last."""
         holder, field = path[:-1], self.field_at(path[:-1])
-        if field is not None:
-            field = fields.resolve_union(field, place.get_or_none(value, holder), self._state.chosen.get(holder))
+        field = self.settle(holder, field, place.get_or_none(value, holder)) if field else None
         names = [one.name for one in field.fields()] if isinstance(field, fields.Object) else []
         return tuple(names[: names.index(str(path[-1]))]) if path and path[-1] in names else None
 
@@ -489,8 +471,6 @@ class FormModel:
         Raises:
             NoPlace: there is an entry with that key.
         """
-        if path[-1] == key:
-            return path
         value = place.rename(self.value, path, key)
         state = followed(self._state, path[:-1], lambda part: key if part == path[-1] else part)
         new = (*path[:-1], key)

@@ -110,7 +110,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._overlay.close()
         if self.is_attached and self.has_focus_within:
             self.open_editor()
-            self._hand_over()
         self.redraw()
 
     @property
@@ -283,7 +282,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self._entered = True
         if self._overlay.editor is None or not self._overlay.editor.has_focus:
             self.open_editor()
-            self._hand_over()
         self.redraw()
 
     def on_descendant_blur(self) -> None:
@@ -309,8 +307,7 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
             if before is not None:
                 self.model.leave_json(before.path)
         self._at, self._key = index, wanted
-        self.open_editor()
-        self._hand_over(take=True)
+        self.open_editor(take=True)
         self.show_current()
 
     def go_to(self, path: Path, *, edited: bool = True, inside: bool = False) -> None:
@@ -337,9 +334,11 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         self.workers.cancel_group(self, "completions")
         self.model.pause()
 
-    def open_editor(self) -> None:
+    def open_editor(self, *, take: bool = False) -> None:
+        """Use the editor that suits the current row; `take` the focus if it is elsewhere."""
         self._find()
         self._overlay.open(self.model, self.row)
+        self._hand_over(take=take)
 
     def reopen(self) -> None:
         """Show the current row with the editor that suits it now."""

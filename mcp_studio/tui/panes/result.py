@@ -76,8 +76,6 @@ class ResultPane(Pane, scope="result"):
         self._outcome: CallOutcome | None = None
         self._before: Json = None
         """The result before the shown one; None if there is none."""
-        self._rows = ""
-        """What the shown table says of its rows; empty for other views."""
         self._drawn: object = (None, None)
         """What the view shows: the call, its violations, the tab, and whether text is rendered."""
         self._last: dict[str, tuple[Json, Json]] = {}
@@ -183,11 +181,10 @@ class ResultPane(Pane, scope="result"):
         self._drawn = drawn
         if self.has_focus_within and outcome is not None:  # the button that had the focus goes
             self.screen.set_focus(self.tabs_line)
-        self._rows = ""
-        view = self._view(outcome) if shown else None
-        key, rows = self.app.key_of, self._rows
-        pinned = self._pinned if shown and self.tab == "query" else ""
-        note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV" if rows else pinned
+        view, key = self._view(outcome) if shown else None, self.app.key_of
+        note = self._pinned if shown and self.tab == "query" else ""
+        if rows := getattr(view, "summary", ""):  # of a table
+            note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV"
         self.show_note(note)
         views = [view] if view is not None else []
         if isinstance(outcome, Lost):
@@ -206,9 +203,7 @@ class ResultPane(Pane, scope="result"):
             case "table" if (rows := table_in(value)) is not None:
                 from mcp_studio.tui.views.table_view import TableView
 
-                table = TableView(rows, is_part=isinstance(value, memoryview))
-                self._rows = table.summary
-                return table
+                return TableView(rows, is_part=isinstance(value, memoryview))
             case "query":
                 found = JsonView()
                 self.run_worker(self._show_pinned(found, result), group="query", exclusive=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from textual import getters, on
+from textual import getters, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
@@ -21,13 +21,13 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.place import remove
 from mcp_studio.tap.gate import Gate
 from mcp_studio.tap.remote_gate import RemoteGate
-from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, WireMessage
+from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, WireMessage, rows_with
 from mcp_studio.trace.postmortem import endings
 from mcp_studio.trace.statistics import Numbers
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.exchange import ExchangeView
 from mcp_studio.tui.views.query_line import QueryLine
-from mcp_studio.tui.views.trace_table import TraceTable, name_of, rows_with
+from mcp_studio.tui.views.trace_table import TraceTable, name_of
 
 if TYPE_CHECKING:
     from mcp_studio.trace.disk.session import Session
@@ -291,24 +291,21 @@ class TracePane(Pane, scope="trace"):
         if not any(self.table.go_to(columns.first + row) for row in (rows if below else reversed(rows))):
             self.app.say(f"No message {'below' if below else 'above'} has a mark or a comment.")
 
-    def action_copy(self) -> None:
+    @work
+    async def action_copy(self) -> None:
         if self.beside.has_focus_within:
             self.beside.copy()
-        else:
-            self._try(self._copy)
+        elif entry := self._chosen():
+            self.app.copy((await self.recording.body(entry)).decode("utf-8", "replace"))
 
-    async def _copy(self, entry: WireMessage) -> None:
-        self.app.copy((await self.recording.body(entry)).decode("utf-8", "replace"))
-
-    def action_query(self) -> None:
+    @work
+    async def action_query(self) -> None:
         """Query the message by an expression."""
-        self._try(self._query)
-
-    async def _query(self, entry: WireMessage) -> None:
         from mcp_studio.tui.screens.query import Query
 
-        body = await self.recording.body(entry)
-        self.app.push_screen(Query(name_of(entry), lambda: loads_or(body)))
+        if entry := self._chosen():
+            body = await self.recording.body(entry)
+            self.app.push_screen(Query(name_of(entry), lambda: loads_or(body)))
 
     def action_compare(self) -> None:
         """Start a comparison with the message, or finish one."""

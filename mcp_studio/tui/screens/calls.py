@@ -112,16 +112,18 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
 
     def on_mount(self) -> None:
         self.query_one(AreaEditor).focus()
-        self.run_worker(self._read(""))
+        self._read("")
 
     @on(TextArea.Changed)
-    @on(AreaEditor.TooLong)
-    def read(self, event: TextArea.Changed | AreaEditor.TooLong) -> None:
-        if isinstance(event, AreaEditor.TooLong):
-            self.app.say(f"{len(event.text):,} characters are read, and too many to be shown.")
-        text = event.text if isinstance(event, AreaEditor.TooLong) else event.text_area.text
-        self.run_worker(self._read(text), exclusive=True)
+    def read(self, event: TextArea.Changed) -> None:
+        self._read(event.text_area.text)
 
+    @on(AreaEditor.TooLong)
+    def read_unseen(self, event: AreaEditor.TooLong) -> None:
+        self.app.say(f"{len(event.text):,} characters are read, and too many to be shown.")
+        self._read(event.text)
+
+    @work(exclusive=True)
     async def _read(self, text: str) -> None:
         """Show what the text is and where it goes, or why it cannot be used."""
         self._pasted, signs = None, glyphs()

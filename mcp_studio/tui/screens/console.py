@@ -41,14 +41,12 @@ _PARAMS: dict[str, Json] = {
     "subscriptions/listen": {"notifications": {"toolsListChanged": True}},
     **{f"tasks/{verb}": {"taskId": ""} for verb in ("get", "result", "cancel")},
     "tasks/update": {"taskId": "", "inputResponses": {}},
-}  # fmt: skip
-"""Parameters for the templates of requests; the other requests have none."""
-_NOTIFICATIONS: dict[str, Json] = {
     "notifications/initialized": NONE,
     "notifications/cancelled": {"requestId": 0, "reason": "by hand"},
     "notifications/progress": {"progressToken": 0, "progress": 1},
     "notifications/roots/list_changed": NONE,
-}
+}  # fmt: skip
+"""Parameters for the templates of messages; the other requests have none."""
 _READY, _BUSY = "$state-ready", "$state-busy"
 _COLOURS = {"on": _READY, "ok": _READY, "half": _BUSY, "warning": _BUSY, "bad": "$state-failed"}
 """The colour of a line, by the name of its glyph."""
@@ -233,13 +231,13 @@ def _outcome(exchange: RawExchange) -> tuple[str, str]:
 def templates(version: str) -> list[str]:
     """The methods of a version that have templates; the methods of all versions if none is negotiated."""
     requests = [method for method, span in CLIENT_REQUESTS.items() if not version or span.has(version)]
-    return [*sorted(requests), *_NOTIFICATIONS]
+    return [*sorted(requests), *(method for method in _PARAMS if method.startswith("notifications/"))]
 
 
 def text_of(method: str, identity: int, stamp: dict[str, Json]) -> str:
     """The template of a message for a method."""
-    if method in _NOTIFICATIONS:
-        return printable(request(method, _NOTIFICATIONS[method]))
+    if method.startswith("notifications/"):
+        return printable(request(method, _PARAMS[method]))
     return printable(request(method, _PARAMS.get(method, NONE), identity=identity, meta=stamp))
 
 

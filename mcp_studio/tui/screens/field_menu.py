@@ -87,7 +87,7 @@ class FieldHelp:
         offers = "" if completions.possible else "the server offers nothing here"
         yield Entry("Complete", completions.ask, "what the server offers", offers)
         yield Entry("Insert a file…", self._file, "as text or base64", refused)
-        yield Entry("Insert a date or time…", self._when, "tomorrow 09:00, +3d", refused)
+        yield Entry("Insert a date or time…", self._when, "now, tomorrow, in a week", refused)
         piped = self._app.piped
         take, none = (lambda: self._put(piped[0]), "") if piped else (lambda: None, "no query was made")
         yield Entry("Insert what the query found", take, safe(piped[0], 60) if piped else "", none)

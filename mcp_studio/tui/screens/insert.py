@@ -7,7 +7,7 @@ import base64
 import mimetypes
 import re
 from collections.abc import Callable, Iterable
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -16,7 +16,7 @@ from rich.style import Style
 from rich.text import Text as RichText
 from textual import on, work
 from textual.widget import Widget
-from textual.widgets import DirectoryTree, Input, OptionList, TextArea
+from textual.widgets import DirectoryTree, Input, TextArea
 from textual.widgets.tree import TreeNode
 
 from mcp_studio.call.copying.paste import unfenced
@@ -30,7 +30,7 @@ from mcp_studio.schema.keywords import got
 from mcp_studio.schema.text import from_text
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST, takes
-from mcp_studio.tui.screens.dialog import Choice, Dialog, T
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, T
 from mcp_studio.tui.views.rows import glyphs
 
 
@@ -41,10 +41,6 @@ class InsertDialog(Dialog[T]):
 
 
 # Text
-
-
-_MOST_READ = 8_000_000
-"""Characters of a pasted text at most."""
 
 
 @record(frozen=True)
@@ -104,7 +100,6 @@ class Paste(InsertDialog[Meaning]):
 
 def meaning(field: Field, text: str) -> Meaning:
     """The value of a text in a field: the text itself; else the value if typed, as JSON, or as a list of its parts."""
-    text = text[:_MOST_READ]
     if isinstance(field, Text):
         return Meaning(text.rstrip("\r\n") if len(text.splitlines()) == 1 else text)
     bare = unfenced(text.strip()).strip()
@@ -238,95 +233,37 @@ def contents(file: Path, shape: Shape, most: int) -> str:
 
 
 Kind = Literal["date", "time", "date-time"]
-_READY: dict[Kind, tuple[str, ...]] = {
-    "date": ("today", "tomorrow", "+1w", "2027-01-31"),
-    "time": ("now", "+1h", "09:00", "12:00"),
-    "date-time": ("now", "+1h", "tomorrow 09:00", "+1w", "2027-01-31 14:30Z"),
-}
-_UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_DAYS = {"today": 0, "tomorrow": 1, "yesterday": -1}
+_DAY = timedelta(days=1)
+_MOMENTS = {
+    "now": timedelta(0), "in an hour": timedelta(hours=1), "tomorrow": _DAY, "in a week": 7 * _DAY,
+    "in 30 days": 30 * _DAY, "an hour ago": -timedelta(hours=1), "yesterday": -_DAY, "a week ago": -7 * _DAY,
+}  # fmt: skip
 
 
-class When(InsertDialog[str]):
-    """Answers a date or time in the field's format (RFC 3339), from typed words or a suggestion."""
-
-    DEFAULT_CLASSES = "-small"
+class When(Choose[str]):
+    """Answers a date or time in the field's format (RFC 3339), for the person to adjust in the field."""
 
     def __init__(self, name: str, kind: Kind) -> None:
-        super().__init__(f"Insert a {kind.replace('-', ' and ')} into {safe(name, 50)}")
-        self._kind: Kind = kind
-        self._result = ""
-        self._input = Input(placeholder=", ".join(_READY[kind]), compact=True)
+        texts = {words: written(kind, datetime.now() + step) for words, step in _MOMENTS.items() if fits(kind, step)}
+        title = f"Insert a {kind.replace('-', ' and ')} into {safe(name, 50)}"
+        super().__init__(title, [Item(words, text, text) for words, text in texts.items()])
 
-    def body(self) -> Iterable[Widget]:
-        return self._input, OptionList(*_READY[self._kind][:-1], compact=True)
 
-    def on_mount(self) -> None:
-        self._input.focus()
-        self._show("now")
-
-    @on(Input.Changed)
-    def understand(self, event: Input.Changed) -> None:
-        self._show(event.value or "now")
-
-    @on(OptionList.OptionHighlighted)
-    def preview(self, event: OptionList.OptionHighlighted) -> None:
-        if event.option_list.has_focus:
-            self._show(str(event.option.prompt))
-
-    @on(OptionList.OptionSelected)
-    def take(self, event: OptionList.OptionSelected) -> None:
-        self._show(str(event.option.prompt))
-        self.action_submit()
-
-    def _show(self, words: str) -> None:
-        try:
-            at = understood(words, datetime.now())
-            self._result = written(self._kind, at)
-            self.note(f"{self._result}   {at:%A}")
-        except (ValueError, OverflowError):
-            self._result = ""
-            self.note(f"“{words.strip()}” is not understood.", "bad")
-
-    @on(Input.Submitted)
-    def action_submit(self) -> None:
-        if self._result:
-            self.dismiss(self._result)
+def fits(kind: Kind, step: timedelta) -> bool:
+    """Whether a moment so far away differs from now: dates by days, times by less."""
+    return kind == "date-time" or not step or bool(step % _DAY) == (kind == "time")
 
 
 def kind_of(format: str) -> Kind | None:
     """Whether a format is a date, a time or both; None if it is neither."""
     name = format.casefold().removeprefix("full-").removeprefix("partial-")
-    known: dict[str, Kind] = {"datetime": "date-time", "timestamp": "date-time", **{kind: kind for kind in _READY}}
-    return known.get(name)
-
-
-def understood(text: str, now: datetime) -> datetime:
-    """The time that words such as `tomorrow 14:30`, `+3d` or `2026-11-21 14:00Z` mean.
-
-    Args:
-        now: the present local time, without a zone.
-
-    Raises:
-        ValueError: a word has no meaning, or there is no such day.
-        OverflowError: the time is beyond the years that can be written.
-    """
-    at = now.replace(microsecond=0)
-    for word in re.sub(r"(?<=\d)t(?=\d)", " ", text[:100].casefold()).split():
-        if word in _DAYS:
-            at = datetime.combine(now + timedelta(days=_DAYS[word]), at.timetz())
-        elif step := re.fullmatch(r"([+-]\d{1,7})(min|[mhdw])", word):
-            at += timedelta(**{_UNITS[step[2]]: int(step[1])})
-        elif ":" in word:
-            at = datetime.combine(at, time.fromisoformat(("0" * (word[1] == ":") + word).upper()))
-        elif word != "now":
-            at = datetime.combine(date.fromisoformat(word), at.timetz())
-    return at
+    known: dict[str, Kind] = {"date": "date", "time": "time"}
+    return "date-time" if name in ("date-time", "datetime", "timestamp") else known.get(name)
 
 
 def written(kind: Kind, at: datetime) -> str:
-    """A time in a format: a date, a time with its zone, or both (RFC 3339, 5.6). Without a zone, `at` is local time."""
+    """A local time in a format: a date, a time with its zone, or both (RFC 3339, 5.6)."""
     if kind == "date":
         return at.date().isoformat()
-    text = (at if at.tzinfo else at.astimezone()).isoformat(timespec="seconds").replace("+00:00", "Z")
+    text = at.astimezone().isoformat(timespec="seconds").replace("+00:00", "Z")
     return text if kind == "date-time" else text.split("T")[1]

@@ -94,14 +94,9 @@ class Sampling(RequestDialog):
         self.set_focus(next(widget for widget in inside if widget.focusable) if self._as_json else self.area)
 
     @on(TextArea.Changed, "#text-reply")
-    def collect(self) -> None:
-        if not self._as_json:
-            self._keep(message_result(self.area.text))
-
     @on(JsonEditor.Changed)
-    def take_json(self, event: JsonEditor.Changed) -> None:
-        if self._as_json:
-            self._keep(self.json.value)
+    def take_reply(self) -> None:
+        self._keep(self.json.value if self._as_json else message_result(self.area.text))
 
     def _keep(self, reply: Json) -> None:
         """Store the reply, so that it is there again after Later."""

@@ -132,26 +132,22 @@ class Exchanges(Dialog[None]):
     """The HTTP exchanges of one step as a text, the newest last."""
 
     DEFAULT_CLASSES = "-large"
+    AUTO_FOCUS = "TextView"
     choices = (Choice("back", "Close"), Choice("copy", "Copy"))
 
     def __init__(self, step: AuthStep) -> None:
         super().__init__(f"{step.title}: {units.plural(len(step.exchanges), 'exchange')}")
         self._step = step
-        self._view = TextView()
 
     def body(self) -> Iterable[Widget]:
         if text := " ".join(filter(None, (self._step.detail, self._step.hint))):
             yield Static(Content(safe(text, 2_000)), classes="gap")
-        yield Findable(self._view)
-
-    def on_mount(self) -> None:
         signs, texts = glyphs(), list[str]()
         for one in self._step.exchanges:
             request = f"{signs.sent} {one.method} {one.url}\n{one.request.rstrip()}"
             status = f"{signs.received} {one.status or 'no answer'} after {units.duration(one.ms)}"
             texts.append(f"{one.purpose}\n\n{request}\n\n{status}\n{one.response.rstrip()}")
-        self._view.show("\n\n".join(texts))
-        self._view.focus()
+        yield Findable(TextView("\n\n".join(texts)))
 
 
 class Passphrase(Dialog[str]):

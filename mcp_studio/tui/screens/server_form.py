@@ -9,7 +9,6 @@ from typing import NamedTuple
 from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Label, Select, TextArea
 
@@ -30,8 +29,6 @@ from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.screens.secrets import offered
 from mcp_studio.tui.views.rows import glyphs
 
-_PAUSE = 0.15
-"""Seconds without a key after which a paste is read."""
 _PLACEHOLDER = "Paste a command line, a URL, JSON of an mcp.json, or claude mcp add …"
 
 
@@ -70,7 +67,8 @@ class ServerForm(Dialog[ServerConfig]):
         self._server = old.name if old else ""
         self._drafts = drafts
         self._draft = drafts.get(self._server) or self._blank()
-        self._unread: Timer | None = None
+        self._unreadable = ""
+        """Why what is pasted describes no server."""
 
     def _blank(self) -> Draft:
         base = self._old or ServerConfig("")
@@ -106,12 +104,25 @@ class ServerForm(Dialog[ServerConfig]):
     # What is typed
 
     @on(TextArea.Changed, "#paste")
-    def read_soon(self, event: TextArea.Changed) -> None:
-        """Read a paste once the person pauses."""
-        self._draft = self._draft._replace(pasted=event.text_area.text)
-        if self._unread:
-            self._unread.stop()
-        self._unread = self.set_timer(_PAUSE, self._read_paste)
+    def read_paste(self, event: TextArea.Changed) -> None:
+        """Fill the form from what is pasted or typed, or say why that describes no server."""
+        pasted = event.text_area.text
+        self._draft, self._unreadable = self._draft._replace(pasted=pasted, more=()), ""
+        self.note("")
+        try:
+            servers = server_entry.pasted_servers(pasted) if pasted.strip() else [ServerConfig("")]
+            found = self._with_free_names(servers)
+        except ConfigError as problem:
+            self._unreadable = failure_text(problem)
+            self.note(self._unreadable, "bad")
+            return
+        new = server_entry.value_of(found[0])
+        self.form.set_value(server_entry.merged(self._draft.filled, self.form.value, new))
+        self._show_warnings()
+        self._draft = self._draft._replace(filled=new, base=found[0], more=tuple(found[1:]))
+        if self._draft.more:
+            names = ", ".join(safe(server.name, 40) for server in found[:8])
+            self.note(f"{len(found)} servers: {names}. Saving adds all of them; the fields are of the first.", "quiet")
 
     @on(FormView.Changed)
     def form_changed(self, event: FormView.Changed) -> None:
@@ -121,25 +132,6 @@ class ServerForm(Dialog[ServerConfig]):
 
     def _show_warnings(self) -> None:
         self.form.show_problems(server_entry.secret_warnings(self.form.value))
-
-    def _read_paste(self) -> bool:
-        """Fill the form from the paste; False if it describes no server, after saying why."""
-        self._unread, self._draft = None, self._draft._replace(more=())
-        self.note("")
-        pasted = self._draft.pasted.strip()
-        try:
-            found = self._with_free_names(server_entry.pasted_servers(pasted)) if pasted else [ServerConfig("")]
-        except ConfigError as problem:
-            self.note(failure_text(problem), "bad")
-            return False
-        new = server_entry.value_of(found[0])
-        self.form.set_value(server_entry.merged(self._draft.filled, self.form.value, new))
-        self._show_warnings()
-        self._draft = self._draft._replace(filled=new, base=found[0], more=tuple(found[1:]))
-        if self._draft.more:
-            names = ", ".join(safe(server.name, 40) for server in found[:8])
-            self.note(f"{len(found)} servers: {names}. Saving adds all of them; the fields are of the first.", "quiet")
-        return True
 
     def _with_free_names(self, servers: Iterable[ServerConfig]) -> list[ServerConfig]:
         taken = set(self.app.studio.manager.names())
@@ -154,10 +146,9 @@ class ServerForm(Dialog[ServerConfig]):
 
     def _entry(self) -> ServerConfig | None:
         """The server that the form describes; None if the form has a problem, which is shown."""
-        if self._unread:
-            self._unread.stop()
-            if not self._read_paste():
-                return None
+        if self._unreadable and self.query("#paste:focus"):
+            self.note(self._unreadable, "bad")
+            return None
         if wrong := self.form.check():
             self.note(f"{wrong[0].sentence}.", "bad")
             return None

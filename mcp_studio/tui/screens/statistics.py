@@ -17,10 +17,10 @@ from mcp_studio.present.error_groups import Errors
 from mcp_studio.present.metrics import Metrics, server_facts
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import OTHER, Recording
+from mcp_studio.trace.query.parser import quoted
 from mcp_studio.trace.statistics import EXACT, NAMED, Durations, Numbers, Tally, Target
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.lines import TabLine
-from mcp_studio.tui.views.query_line import quoted
 from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.tui.views.trace_table import took_text
 

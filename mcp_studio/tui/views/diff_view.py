@@ -17,7 +17,7 @@ from mcp_studio.present.units import plural
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import USUAL, Difference, Ignore, diff, path_text
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.views.rows import CursorView, Line, glyphs
+from mcp_studio.tui.views.rows import CursorView, Line
 
 _LINES_MOST = 2_000
 """Lines of a value that are shown, and lines of two texts that are compared."""
@@ -74,10 +74,7 @@ class DiffView(CursorView):
 
     def render_row(self, index: int, width: int, selected: bool) -> Line:
         sign, text, look = self._rows[index]
-        if not sign:
-            return [(safe(text, 4 * width), look)]
-        mark = {"-": glyphs().gone, "+": glyphs().new}.get(sign, " ")
-        return [(f"  {mark} {safe(text, 4 * width)}", look)]
+        return [(f"  {sign} " * bool(sign) + safe(text, 4 * width), look)]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action not in ("find", "back")

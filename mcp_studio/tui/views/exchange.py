@@ -1,8 +1,6 @@
 """One exchange of a trace in tabs: timeline, request, response, HTTP, the server's output around it, findings."""
 
-import re
 import time
-from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -18,71 +16,22 @@ from textual.widgets import ContentSwitcher, Static
 
 from mcp_studio.present import outcomes, units
 from mcp_studio.safetext import safe
-from mcp_studio.trace.lint.rules import SEVERITIES, Finding, Severity
+from mcp_studio.trace.lint.rules import Severity
 from mcp_studio.trace.message import MARKED, NEEDS_INPUT, PROBE, Columns, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.trace.tree import ends_of, tree, walk
+from mcp_studio.trace.tree import Exchange, exchange_of, progress_of, tree, walk
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, Piece, TextView, VirtualList, fit, glyphs
-from mcp_studio.tui.views.trace_table import NAMES, arrow, codes, rows_with, took_text, words_of
+from mcp_studio.tui.views.trace_table import NAMES, arrow, took_text, words_of
 
-_AROUND = 5.0
-"""Seconds before and after an exchange for which its view shows the server's output."""
-_NEAR, _WIDEST = 4_000, 100_000
-"""Entries before and after an exchange that may be its HTTP heads; and the most entries that are searched."""
 _MOST = 300
-"""HTTP heads, output lines, and timeline rows that are shown at most."""
-_READ = 200
-"""The newest progress messages of one request, which are read."""
-_LARGEST = 1_000_000
-"""Larger bodies are not searched for a token."""
+"""Rows of a timeline that are shown at most."""
 _EVERY = 0.5
 """Seconds between two checks for news about the exchange."""
-_PRINTED, _HTTP, _NOTIFIED = codes("stderr", "stray", "note"), codes("http"), codes("notification", direction="in")
-_TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
 _LOOKS = {"ok": "ok", "open": "warn", "cancelled": "warn", "tool error": "bad", "error": "bad", "lost": "bad"}
 _AT = 8
 """The cells for a moment in a timeline."""
-
-
-class Exchange(NamedTuple):
-    """An entry of a trace, and the entries that belong to it."""
-
-    request: WireMessage
-    """The request; the entry itself if it is no request and no answer."""
-    response: WireMessage | None
-    heads: tuple[WireMessage, ...]
-    """The HTTP messages of the exchange."""
-    printed: tuple[WireMessage, ...]
-    """The server's output and lifecycle events around that time."""
-
-    @property
-    def findings(self) -> list[Finding]:
-        """The findings of the lint about these messages, the worst first."""
-        messages = {message.number: message for message in (*self.heads, self.request, self.response) if message}
-        found = (one for message in messages.values() for one in message.findings)
-        return sorted(found, key=lambda one: SEVERITIES.index(one.severity))
-
-
-def exchange_of(recording: Recording, entry: WireMessage) -> Exchange:
-    """Gather the exchange that an entry belongs to; cheap, whatever the size of the recording."""
-    columns = recording.columns
-    request, response = ends_of(recording, entry)
-    ends = (request, response or request)
-    first, last = (end.number - columns.first for end in ends)
-    wanted = {end.exchange for end in ends} - {0}
-    heads = rows_with(columns.kind, _HTTP, first - _NEAR, min(last, first + _WIDEST) + _NEAR) if wanted else iter(())
-    begin, end = (bisect_left(columns.time, at) for at in (ends[0].time - _AROUND, ends[1].time + _AROUND))
-    printed = rows_with(columns.kind, _PRINTED, begin, min(end, begin + _WIDEST))
-
-    def entries(rows: Iterator[int]) -> tuple[WireMessage, ...]:
-        server = columns.servers.get(request.server)
-        numbers = (columns.first + row for row in rows if columns.server[row] == server)
-        return tuple(filter(None, map(recording.entry, islice(numbers, _MOST))))
-
-    heads = (row for row in heads if columns.exchange[row] in wanted)
-    return Exchange(request, response, entries(heads), entries(printed))
 
 
 # As text
@@ -204,25 +153,10 @@ def _request(columns: Columns, entry: WireMessage, depth: int, prefix: str, here
 
 def _progress(recording: Recording, entry: WireMessage, depth: int) -> Iterator[Event]:
     """The progress of a request of ours as one row."""
-    columns, row, token = recording.columns, entry.number - recording.columns.first, token_of(entry)
-    if entry.kind != "request" or entry.direction != "out" or not token:
-        return
-    last = columns.link[row] - columns.first if columns.link[row] else len(columns)
-    method = columns.methods.get("notifications/progress")
-    near = rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST))
-    rows = [at for at in near if columns.method[at] == method and columns.server[at] == columns.server[row]]
-    read = map(recording.entry, (columns.first + at for at in rows[-_READ:]))
-    ours = [one for one in read if one and token_of(one) == token]
-    if ours:
-        newest = ours[-1]
+    if ours := progress_of(recording, entry):
+        first, newest = ours[0], ours[-1]
         note = safe(words_of("notification", newest.method, newest.body), 80)
-        yield Event(newest.number, "progress", depth, "in", ours[0].time, newest.time, note)
-
-
-def token_of(entry: WireMessage) -> bytes:
-    """The raw progress token of a message; empty if there is none."""
-    found = None if entry.size > _LARGEST else _TOKEN.search(entry.body)
-    return found[1] if found else b""
+        yield Event(newest.number, "progress", depth, "in", first.time, newest.time, note)
 
 
 class Drawing:

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import KINDS, Recording
-from mcp_studio.trace.query.parser import ALIASES, KEYS, QueryError
+from mcp_studio.trace.query.parser import ALIASES, KEYS, QueryError, quoted
 from mcp_studio.tui.views.rows import glyphs
 
 _HINT = "words  server:  tool:  status:error  >500ms  since:10m  /regex/  not  or"
@@ -41,25 +41,9 @@ _WORD = re.compile(r'(?:"(?:[^"\\]|\\.)*(?:"|$)|[^\s()"])+', re.S)
 # What could come next
 
 
-class Suggestion(NamedTuple):
-    """One completion of the word under the cursor."""
-
-    text: str
-    """The text that replaces the word."""
-    about: str = ""
-    """The meaning of the word."""
-
-
-class Suggestions(NamedTuple):
-    """The likeliest suggestion comes first; all of them replace `text[start:end]`."""
-
-    start: int
-    end: int
-    options: tuple[Suggestion, ...]
-
-
-def complete(text: str, cursor: int, recording: Recording) -> Suggestions:
-    """Return the completions of the word under the cursor; quick enough for every key.
+def complete(text: str, cursor: int, recording: Recording) -> tuple[int, int, dict[str, str]]:
+    """The start and the end of the word under the cursor, and its completions with their meanings, the likeliest first;
+    quick enough for every key.
 
     Args:
         text: the typed text, which may be no valid query.
@@ -71,17 +55,18 @@ def complete(text: str, cursor: int, recording: Recording) -> Suggestions:
     following = re.match(r'[^\s()"]*', text[cursor:])
     end = cursor + (following.end() if following else 0)
     key, colon, beginning = text[start:cursor].partition(":")
-    options: Iterable[Suggestion] = ()
+    options: dict[str, str] = {}
     if colon:
-        options = _values(ALIASES.get(key.lower(), key.lower()), beginning, key + ":", recording)
+        values = _values(ALIASES.get(key.lower(), key.lower()), beginning, recording)
+        options = {f"{key}:{value}": "" for value in values}
     elif not key.startswith(("/", "<", ">", '"')):
         words = {**{f"{name}:": known.what for name, known in KEYS.items()}, **_WORDS}
-        options = (Suggestion(word, what) for word, what in words.items() if word.startswith(key.lower()))
-    found = dict.fromkeys(option for option in options if option.text != text[start:end])
-    return Suggestions(start, end, tuple(islice(found, _MOST)))
+        options = {word: what for word, what in words.items() if word.startswith(key.lower())}
+    options.pop(text[start:end], None)
+    return start, end, dict(islice(options.items(), _MOST))
 
 
-def _values(key: str, beginning: str, before: str, recording: Recording) -> Iterator[Suggestion]:
+def _values(key: str, beginning: str, recording: Recording) -> Iterator[str]:
     if key not in KEYS or beginning.startswith("/"):
         return
     fixed = KEYS[key].values or _EXAMPLES.get(key, ())
@@ -89,9 +74,9 @@ def _values(key: str, beginning: str, before: str, recording: Recording) -> Iter
     matching = [value for value in fixed or _known(key, recording) if wanted in value.lower()]
     for value in sorted(matching, key=lambda value: not value.lower().startswith(wanted)):
         if fixed or not _SPECIAL.search(value):
-            yield Suggestion(before + value)
+            yield value
         elif safe(value, 2 * len(value)) == value:
-            yield Suggestion(before + quoted(value))
+            yield quoted(value)
 
 
 def _known(key: str, recording: Recording) -> Iterable[str]:
@@ -109,12 +94,6 @@ def _known(key: str, recording: Recording) -> Iterable[str]:
         elif key == "target" or name in _METHODS.get(key, ()):
             found[columns.targets.texts[target]] += count
     return [value for value, _ in found.most_common() if value]
-
-
-def quoted(value: str) -> str:
-    """A value in quotes as it stands in a query, where it does not match as a part of a longer value."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
 
 
 # The line
@@ -156,16 +135,16 @@ class QueryLine(Vertical):
         self.field.cursor_position = len(text)
 
     @property
-    def _offered(self) -> Suggestions:
+    def _offered(self) -> tuple[int, int, dict[str, str]]:
         return complete(self.field.value, self.field.cursor_position, self._source())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Without a completion, tab goes to the next pane."""
-        return action != "complete" or bool(self._offered.options)
+        return action != "complete" or bool(self._offered[2])
 
     def action_complete(self) -> None:
         start, end, options = self._offered
-        value, text = self.field.value, options[0].text
+        value, text = self.field.value, next(iter(options))
         if not text.endswith(":") and end == len(value):
             text += " "
         self.field.value = value[:start] + text + value[end:]
@@ -200,15 +179,15 @@ class QueryLine(Vertical):
     def _help(self, wrong: bool = False) -> None:
         """Show completions, or the problem if it is before the word under the cursor."""
         problem, aid = self.problem, self.aid
-        start, _, options = self._offered if self.field.has_focus else Suggestions(0, 0, ())
+        start, _, options = self._offered if self.field.has_focus else (0, 0, dict[str, str]())
         text = Content()
         if problem is not None and (wrong or not options or problem.end < start):
             message = f"{glyphs().bad} at {problem.start + 1}: {safe(problem.message, 200)}"
             text = Content.assemble((message, "$text-error"), (f" {safe(problem.hint, 200)}", "$quiet"))
         elif options:
             first, *others = options
-            more = safe("  ".join(option.text for option in others) or first.about, 500)
-            text = Content.assemble(("tab ", "$quiet"), (safe(first.text, 60), "bold"), (f"  {more}", "$quiet"))
+            more = safe("  ".join(others) or options[first], 500)
+            text = Content.assemble(("tab ", "$quiet"), (safe(first, 60), "bold"), (f"  {more}", "$quiet"))
         aid.display = bool(text.plain)
         aid.set_class(text.plain.startswith("tab "), "-offer")
         aid.update(text)

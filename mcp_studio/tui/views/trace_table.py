@@ -17,7 +17,7 @@ from mcp_studio.protocol.core import progress_text, read_progress
 from mcp_studio.protocol.versions import LISTS
 from mcp_studio.safetext import safe
 from mcp_studio.trace import message as bits
-from mcp_studio.trace.message import DIRECTIONS, KINDS, Columns, Recording, WireMessage
+from mcp_studio.trace.message import Columns, Recording, WireMessage, codes
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.search import Search
 from mcp_studio.trace.server_tap import beginning
@@ -255,19 +255,7 @@ def _value(value: Json) -> str:
     return " ".join(text[:_LONGEST].split())
 
 
-# Finding entries by what one byte of a column says
-
-
-def codes(*kinds: str, direction: str = "") -> bytes:
-    """The bytes of the column `kind` for some kinds, in one direction or in all."""
-    ways = [place for place, name in enumerate(DIRECTIONS) if direction in ("", name)]
-    return bytes(place | way << 4 for place, kind in enumerate(KINDS) if kind in kinds for way in ways)
-
-
-def rows_with(column: array[int], wanted: bytes, first: int, last: int) -> Iterator[int]:
-    """The rows from `first` to before `last` whose byte in a column is among the wanted bytes, in order."""
-    first = max(0, first)
-    return (row for row, value in enumerate(column[first : max(first, last)], first) if value in wanted)
+# Refreshes of lists, which are folded
 
 
 _PLAIN, _HTTP = codes("request", "notification", "result"), codes("http")
