@@ -56,8 +56,14 @@ async def test_a_narrow_result_shows_its_tabs_whole_and_of_its_status_what_fits(
         await stage.shows(r"2 rows · space sorts · c copies as CSV ─*╯")
         await stage.press("c")
         assert stage.app.clipboard.startswith("id,title,author")
-        await stage.press("slash", *"Reeds", "enter")
+        call = stage.main.call.call
+        await stage.press("slash", *"reeds", "enter")
+        await stage.shows("Lamp in the Reeds", r"1 of 2 rows · space sorts · c copies as CSV ─*╯")
+        await stage.press("space", "c")
+        assert stage.app.clipboard.count("\n") == 2, "the heading and the row that is shown"
+        await stage.press("escape", "left_square_bracket", "slash", *"Reeds", "enter")
         await stage.shows(r"1 of \d", "Lamp in the Reeds")
+        assert stage.main.call.call is call, "letters typed after / belong to the search"
         stage.main.result.action_compare()
         await stage.shows("content")
         await stage.press("left_square_bracket", "left_square_bracket")

@@ -507,6 +507,11 @@ async def test_a_table_sorts_copies_and_grows_as_one_scrolls() -> None:
         assert len(copied) == len(rows) + 1 and copied[:2] == [["id", "name", "odd"], ["9999", "row 9999", "true"]]
         await pilot.press("G")
         await wait_until(lambda: view.cursor_row == ROWS_MOST - 1, what="the last row that is shown")
+        view.filter("Row 99")
+        assert view.summary == "111 of 10,005 rows" and view.row_count == 111
+        view.filter("nowhere")
+        await pilot.press("y", "space", "g", "G")
+        assert view.row_count == 0 and view.summary == "0 of 10,005 rows"
 
 
 async def test_a_small_table_shows_numbers_right_and_foreign_text_safe() -> None:

@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
-from textual.widgets import Button, Static
+from textual.widgets import Button, Input, Static
 
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Lost, Rejected, Succeeded, ToolFailed, wants_handshake
 from mcp_studio.call.query import query
@@ -68,6 +68,8 @@ class ResultPane(Pane, scope="result"):
 
     def __init__(self) -> None:
         super().__init__()
+        self.filter = Input(placeholder="find", id="result-find", compact=True)
+        self.filter.display = False
         self._opened: CallDraft | None = None
         self._key = ""
         """The key of the shown draft."""
@@ -100,6 +102,8 @@ class ResultPane(Pane, scope="result"):
         self._draw_status()
 
     def entry_point(self) -> Widget:
+        if self.filter.has_focus:
+            return self.filter
         if self.query_one("#result-running").display:
             places = map(self.query_one, ("#answer", "#held", "#progress-text"))
             return next(place for place in places if place.display)
@@ -181,16 +185,20 @@ class ResultPane(Pane, scope="result"):
         self._drawn = drawn
         if self.has_focus_within and outcome is not None:  # the button that had the focus goes
             self.screen.set_focus(self.tabs_line)
-        view, key = self._view(outcome) if shown else None, self.app.key_of
-        note = self._pinned if shown and self.tab == "query" else ""
-        if rows := getattr(view, "summary", ""):  # of a table
-            note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV"
-        self.show_note(note)
+        self.end_filter()
+        view = self._view(outcome) if shown else None
+        self._show_note(view)
         views = [view] if view is not None else []
         if isinstance(outcome, Lost):
             views.append(Static(Content.assemble(*connections.http_parts(outcome.error, why=""))))
             views.append(Button("Exit report", compact=True, action="screen.exit_report"))
         self.put(self.place, views)
+
+    def _show_note(self, view: Widget | None) -> None:
+        note, key = self._pinned if view is not None and self.tab == "query" else "", self.app.key_of
+        if rows := getattr(view, "summary", ""):  # of a table
+            note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV"
+        self.show_note(note)
 
     def _view(self, outcome: CallOutcome) -> Widget:
         result = raw_of(outcome)
@@ -355,16 +363,48 @@ class ResultPane(Pane, scope="result"):
         else:
             self.tabs_line.active = "diff"
 
-    async def action_find(self) -> None:
-        """Go to Raw and search there, because cards, tables and differences cannot be searched."""
+    def action_find(self) -> None:
+        """Filter the rows of a table; else search the raw result, because cards and differences cannot be searched."""
         if not self.tabs_line.display:
             self.app.say("There is no result to search.", "warning")
             return
-        self.tabs_line.active = "raw"
-        self._draw_view()
+        if self.tab != "table":
+            self.tabs_line.active = "raw"
+            self._draw_view()
+            self.run_worker(self._search_raw(), group="find", exclusive=True)
+        if not self.filter.is_attached:
+            self.mount(self.filter, before=self.place)
+        super().action_find()
+
+    async def _search_raw(self) -> None:
+        """Search for what is typed meanwhile."""
         await self.workers.wait_for_complete([worker for worker in self.workers if worker.group == "view"])
         found = self.query_one(Findable)
-        self.call_after_refresh(found.call_later, found.action_find)  # drawn for the first time, it ends any search
+
+        def search() -> None:
+            found.action_find()
+            found.line.value = self.filter.value
+            self.end_filter()
+
+        self.call_after_refresh(found.call_later, search)  # drawn for the first time, it ends any search
+
+    @on(Input.Changed, "#result-find")
+    def filter_changed(self, event: Input.Changed) -> None:
+        from mcp_studio.tui.views.table_view import TableView
+
+        for table in self.place.query(TableView):
+            table.filter(event.value)
+            self._show_note(table)
+
+    @on(Input.Submitted, "#result-find")
+    def filter_taken(self) -> None:
+        self.screen.set_focus(self.place.children[0])
+
+    def step_back(self) -> bool:
+        if filtered := self.filter.display:
+            self.filter_taken()
+            self.end_filter()
+        return filtered
 
     def action_query(self) -> None:
         """Query the result by an expression; pinned, the query is applied to each result of this entry."""

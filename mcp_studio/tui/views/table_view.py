@@ -86,9 +86,10 @@ class TableView(DataTable[Text]):
     def __init__(self, rows: Sequence[Row], *, is_part: bool = False) -> None:
         """`is_part`: these are only the first rows."""
         super().__init__(zebra_stripes=True)
-        self._objects, self._is_part = rows, is_part
+        self._all, self._objects, self._is_part = rows, rows, is_part
+        """All rows, and those that have the text of the filter."""
+        self._needle = ""
         self._names = columns_of(rows)[:COLUMNS_MOST]
-        self._most = min(len(rows), ROWS_MOST, CELLS_MOST // max(1, len(self._names)))
         self._widths = [
             min(_WIDEST, max(cell_len(name) + 2, *(cell_len(_text(row, name)) for row in rows[:_LOOKED_AT])))
             for name in self._names
@@ -97,9 +98,15 @@ class TableView(DataTable[Text]):
         """The column that the table is sorted by, and whether the largest value comes first."""
 
     @property
+    def _most(self) -> int:
+        return min(len(self._objects), ROWS_MOST, CELLS_MOST // max(1, len(self._names)))
+
+    @property
     def summary(self) -> str:
         """The number of rows, and the number of shown rows if the table shows only some."""
         count = plural(len(self._objects), "row")
+        if self._needle:
+            return f"{len(self._objects):,} of {plural(len(self._all), 'row')}"
         if self._is_part:
             return f"first {plural(self._most, 'row')}"
         return f"first {self._most:,} of {count}" if self._most < len(self._objects) else count
@@ -136,9 +143,15 @@ class TableView(DataTable[Text]):
         is_reverse = self._order == (column, False)
         self._order = column, is_reverse
         name = self._names[column]
-        self._objects = sorted(self._objects, key=lambda row: _order(row.get(name)), reverse=is_reverse)
-        self.on_mount()
+        self._all = sorted(self._all, key=lambda row: _order(row.get(name)), reverse=is_reverse)
+        self.filter(self._needle)
         self.move_cursor(row=0, column=column)
+
+    def filter(self, text: str) -> None:
+        """Show only the rows with a text in one of their values."""
+        self._needle = text.casefold()
+        self._objects = [row for row in self._all if self._needle in printable([*row.values()]).casefold()]
+        self.on_mount()
 
     def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
         event.stop()
@@ -148,10 +161,11 @@ class TableView(DataTable[Text]):
         self.sort_by(self.cursor_column)
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(_plain(self._objects[self.cursor_row].get(self._names[self.cursor_column])))
+        if self._objects:
+            self.app.copy_to_clipboard(_plain(self._objects[self.cursor_row].get(self._names[self.cursor_column])))
 
     def action_copy_as(self) -> None:
-        """Copy all rows as CSV, including hidden ones, in the present order."""
+        """Copy all rows that the filter leaves as CSV, in the present order."""
         self.app.copy_to_clipboard(csv_of(self._objects))
 
     def action_first(self) -> None:
