@@ -23,7 +23,6 @@ from mcp_studio.schema.uritemplate import TemplateError, expand
 if TYPE_CHECKING:
     from mcp_studio.call.copying.subject import Subject
     from mcp_studio.studio import Studio
-    from mcp_studio.trace.message import Recording
 
 _DESCRIPTION = 700
 
@@ -122,13 +121,13 @@ class CallDraft:
             lines.append(f"Malformed: {entry.problem}")
         return [*lines, *self.form.problems[:3]]
 
-    def subject(self, studio: Studio, call: Call | None) -> tuple[Subject, tuple[Recording, int] | None]:
-        """The subject of copies of this call, and its place in the trace if `call` was made with the present value.
+    async def subject(self, studio: Studio, call: Call | None) -> Subject:
+        """The subject of copies of this call, with the outcome of `call` if that was made with the present value.
 
         Raises:
             TemplateError: the template cannot be expanded.
         """
-        from mcp_studio.call.copying.subject import subject_of
+        from mcp_studio.call.copying.subject import subject_of, with_outcome
 
         ref = self.entry.ref
         uri = self.uri() if ref.kind in ("resource", "template") else ""
@@ -136,8 +135,8 @@ class CallDraft:
         subject = subject_of(studio.manager, studio.catalog, ref, value, uri=uri, task=self.as_task)
         wanted = {key: part for key, part in subject.params.items() if key != "task"}
         if call is None or any((call.params.get(key) or {}) != part for key, part in wanted.items()):
-            return subject, None
-        return subject, (studio.trace, call.number)
+            return subject
+        return await with_outcome(subject, studio.trace, call.number)
 
     def uri(self) -> str:
         """The URI of a resource, or of a template filled with the value.

@@ -576,14 +576,15 @@ class CallPane(Pane, scope="call"):
         else:
             await self.saved.save(self.draft)
 
-    def action_copy_as(self) -> None:
+    @work
+    async def action_copy_as(self) -> None:
         """Copy the call as a command line, curl, Python, JSON …"""
         if self.draft is None:
             return
         from mcp_studio.tui.screens.calls import CopyAs
 
         try:
-            self.app.push_screen(CopyAs(*self.draft.subject(self.app.studio, self.call)))
+            self.app.push_screen(CopyAs(await self.draft.subject(self.app.studio, self.call)))
         except ValueError as problem:
             self.app.say(f"The URI cannot be made: {problem}.", "warning")
 

@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 from mcp_studio.call import saved as files
 from mcp_studio.call.copying.formats import FORMATS, Copy, copy_as
 from mcp_studio.call.copying.paste import EXPECTED, Pasted, read_paste
-from mcp_studio.call.copying.subject import Subject, with_outcome
+from mcp_studio.call.copying.subject import Subject
 from mcp_studio.catalog.listing import Entry, EntryKind
 from mcp_studio.errors import StudioError, UsageError
 from mcp_studio.jsontext import Json, mapping
@@ -22,7 +22,6 @@ from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import Path, get_or_none, pointer
-from mcp_studio.trace.message import Recording
 from mcp_studio.tui.call_draft import CallDraft, form_of
 from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.form.editors import AreaEditor
@@ -37,20 +36,16 @@ _KINDS: dict[str, tuple[EntryKind, ...]] = {
 
 
 class CopyAs(Dialog[None]):
-    """Copies a call in the chosen format; the format that was last used comes first.
-
-    Args:
-        recorded: a recording, and the number of one of the call's entries: the copy expects the same outcome.
-    """
+    """Copies a call in the chosen format; the format that was last used comes first."""
 
     DEFAULT_CLASSES = "-large"
     AUTO_FOCUS = "OptionList"
     choices = (Choice("submit", "Copy", "primary"), Choice("back", "Cancel"))
     forms = getters.query_one(OptionList)
 
-    def __init__(self, subject: Subject, recorded: tuple[Recording, int] | None = None) -> None:
+    def __init__(self, subject: Subject) -> None:
         super().__init__(f"Copy {subject.ref} as")
-        self._subject, self._recorded = subject, recorded
+        self._subject = subject
         self._made: Copy | None = None
         self._view = TextView()
 
@@ -70,9 +65,6 @@ class CopyAs(Dialog[None]):
         form = self.forms.highlighted_option
         if form is None or form.id is None:
             return
-        if self._recorded is not None:
-            self._subject = await with_outcome(self._subject, *self._recorded)
-            self._recorded = None
         # Large arguments take time, and the person's typing must not wait for them.
         secrets = self.query_one(Checkbox).value
         made = self._made = await asyncio.to_thread(copy_as, self._subject, form.id, secrets=secrets)
