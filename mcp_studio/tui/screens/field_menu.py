@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
@@ -17,12 +17,12 @@ from mcp_studio.schema.field import Field
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import NoPlace, Path
 from mcp_studio.schema.text import key_of
+from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.external import GROUP, NoEditor, edit_outside, find_editor
 from mcp_studio.tui.screens.dialog import Choose, Item
 from mcp_studio.tui.screens.insert import InsertFile, Paste, When, kind_of, shape
 
 if TYPE_CHECKING:
-    from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.form.view import FormView
 
 _EXAMPLES = 8
@@ -36,7 +36,8 @@ class FieldHelp:
     """Acts on the current field of a form; if that field is gone when a dialog ends, the text is copied instead."""
 
     def __init__(self, form: FormView) -> None:
-        self._app = cast("StudioApp", form.app)
+        assert isinstance(form.app, StudioApp)
+        self._app = form.app
         self._form = form
         self._model = form.model
         row = form.row
