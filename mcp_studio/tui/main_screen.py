@@ -184,7 +184,7 @@ class MainScreen(Screen[None]):
         yield Static("The terminal is too small (needs 40x10).", id="too-small")
 
     def on_mount(self) -> None:
-        self.bridge = Bridge(self.app.studio, self)
+        self.bridge = Bridge(self.app, self)
         self.inbox = InboxController(self.app, self, lambda call: self.open_ref(call.ref))
         self.arrangement = Layout(self)
         self.arrangement.restore()
