@@ -75,7 +75,8 @@ class Dialog(ModalScreen[T]):
 
     @property
     def default(self) -> str:
-        return self.choices[0].action
+        """The first button that is shown."""
+        return next(choice.action for choice in self.choices if self.query_one(f"#{choice.action}").display)
 
     def __init__(self, title: str = "") -> None:
         """`title` replaces `TITLE` in the top border; it may be foreign text."""
@@ -111,6 +112,9 @@ class Dialog(ModalScreen[T]):
         """Show the present state."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """No key does what its button does while that is hidden."""
+        if action in KEYS and any(choice.action == action for choice in self.choices):
+            return all(button.display for button in self.query(f"#{action}"))
         return bool(self.query(TabLine)) if action in ("next_tab", "previous_tab") else True
 
     @on(events.ScreenResume)

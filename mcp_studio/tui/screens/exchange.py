@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from mcp_studio.call.replay.plan import CALLS, step_of
 from mcp_studio.errors import UsageError
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
@@ -21,7 +22,7 @@ from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.diff_view import DiffView
-from mcp_studio.tui.views.exchange import ExchangeView
+from mcp_studio.tui.views.exchange import PRINTED, ExchangeView
 from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.tui.views.trace_table import name_of
 
@@ -118,7 +119,14 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
         self.view.view.focus()
 
     def _show(self, entry: WireMessage) -> None:
-        self._entry = entry
+        self._entry, step = entry, step_of(self._recording.columns, entry.number)
+        applies = {
+            "repeat": can_resend(self._recording, entry), "copy_as": step is not None and step.method in CALLS,
+            "compare": entry.kind not in PRINTED,
+        }  # fmt: skip
+        for action, there in applies.items():
+            self.query_one(f"#{action}").display = there
+        self.refresh_bindings()
         self.view.show(self._recording, entry)
         self.run_worker(self._look_closer(entry), group="closer", exclusive=True)
 
@@ -174,6 +182,12 @@ class Comment(Dialog[None]):
         with self.app.failing():
             self._recording.comment(self._entry.number, self.query_one(Input).value.strip())
             self.dismiss(None)
+
+
+def can_resend(recording: Recording, entry: WireMessage) -> bool:
+    """Whether a message belongs to a request of ours, or is another message that we sent."""
+    alone = entry.direction == "out" and entry.kind in ("notification", "invalid")
+    return alone or step_of(recording.columns, entry.number) is not None
 
 
 def toggle_mark(app: StudioApp, recording: Recording, entry: WireMessage) -> None:

@@ -19,7 +19,7 @@ from textual.widgets import ContentSwitcher, Static
 from mcp_studio.present import outcomes, units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding, Severity
-from mcp_studio.trace.message import MARKED, NEEDS_INPUT, PROBE, Columns, Recording, WireMessage
+from mcp_studio.trace.message import MARKED, NEEDS_INPUT, PROBE, Columns, MessageKind, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import ends_of, tree, walk
 from mcp_studio.tui.views.json_view import JsonView
@@ -39,7 +39,9 @@ _LARGEST = 1_000_000
 """Larger bodies are not searched for a token."""
 _EVERY = 0.5
 """Seconds between two checks for news about the exchange."""
-_PRINTED, _HTTP, _NOTIFIED = codes("stderr", "stray", "note"), codes("http"), codes("notification", direction="in")
+PRINTED: tuple[MessageKind, ...] = ("stderr", "stray", "note")
+"""Kinds of entries that are no messages of MCP."""
+_PRINTED, _HTTP, _NOTIFIED = codes(*PRINTED), codes("http"), codes("notification", direction="in")
 _TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
 _LOOKS = {"ok": "ok", "open": "warn", "cancelled": "warn", "tool error": "bad", "error": "bad", "lost": "bad"}
 _AT = 8
@@ -90,7 +92,7 @@ def exchange_of(recording: Recording, entry: WireMessage) -> Exchange:
 
 def first_tab(entry: WireMessage) -> str:
     """The tab that says most about an entry."""
-    if entry.kind in ("http", "stderr", "stray", "note"):
+    if entry.kind in ("http", *PRINTED):
         return "http" if entry.kind == "http" else "output"
     return "response" if entry.kind in ("result", "error") and entry.span is not None else "request"
 
@@ -410,7 +412,8 @@ class ExchangeView(Vertical):
         counts = {"http": len(exchange.heads), "output": len(exchange.printed), "findings": len(found)}
         labels = {name: f"{_TABS[name]} {count or ''}".rstrip() for name, count in counts.items()}
         labels["request"] = "Request" if exchange.request.kind == "request" else "Message"
-        self.tabs.show({**_TABS, **labels})
+        empty = ("when", "response", "http") if exchange.request.kind in PRINTED else ()
+        self.tabs.show({name: label for name, label in {**_TABS, **labels}.items() if name not in empty})
 
     def _fill_timeline(self, recording: Recording, request: WireMessage) -> None:
         events = timeline(recording, request.number)
