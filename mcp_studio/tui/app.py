@@ -100,7 +100,6 @@ class StudioApp(GuardedApp):
         return themes.complete({**theme.to_color_system().generate(), **theme.variables})
 
     def on_mount(self) -> None:
-        self.studio.trace.troubled.connect(lambda why: self.say(why, "warning"))
         self._tell_problems()
 
     def _tell_problems(self) -> None:

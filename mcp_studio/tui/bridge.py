@@ -1,19 +1,24 @@
-"""The only listener to the studio's stores: it tells the main screen which of them have changed."""
+"""The only listener to the studio's signals: messages tell the main screen which stores have changed, and one widget
+what it alone follows.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from textual.message import Message
 from textual.message_pump import MessagePump
 
 if TYPE_CHECKING:
+    from mcp_studio.call.call import Call
     from mcp_studio.signal import Signal
-    from mcp_studio.studio import Studio
+    from mcp_studio.tui.app import StudioApp
 
+T = TypeVar("T")
 PAUSE = 0.04
 """The least number of seconds between two messages, so that a storm of changes costs at most 25 repaints per second."""
 Store = Literal["servers", "resources", "calls", "inbox", "tasks", "trace"]
@@ -27,11 +32,24 @@ class StudioChanged(Message):
     stores: frozenset[Store]
 
 
+@dataclass
+class CallChanged(Message):
+    """A call has made progress, waits for the person, or has ended."""
+
+    call: Call
+    ended: bool
+
+
+def relay(signal: Signal[T], target: MessagePump, message: Callable[[T], Message]) -> Callable[[], None]:
+    """Post messages to a widget that alone follows a signal; the returned function ends that."""
+    return signal.connect(lambda event: target.post_message(message(event)))
+
+
 class Bridge:
     """Gathers signals into `StudioChanged` messages: the first is posted at once, the next ones after a pause."""
 
-    def __init__(self, studio: Studio, target: MessagePump) -> None:
-        self._studio = studio
+    def __init__(self, app: StudioApp, target: MessagePump) -> None:
+        self._app = app
         self._target = target
         self._changed: set[Store] = set()
         self.waiting: asyncio.Handle | None = None
@@ -40,7 +58,7 @@ class Bridge:
 
     def open(self) -> StudioChanged:
         """Start listening; gives all stores, for they may have changed since the panes were made."""
-        studio = self._studio
+        studio = self._app.studio
         signals: dict[Store, list[Signal[Any]]] = {
             "servers": [studio.manager.changed, studio.trace.wronged, studio.catalog.changed],
             "resources": [studio.subscriptions.changed],
@@ -52,6 +70,7 @@ class Bridge:
         for store, changes in signals.items():
             for change in changes:
                 change.connect(partial(self._note, store))
+        studio.trace.troubled.connect(lambda why: self._app.say(why, "warning"))
         return StudioChanged(frozenset(signals))
 
     def _note(self, store: Store, which: object = None) -> None:

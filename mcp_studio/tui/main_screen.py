@@ -184,7 +184,7 @@ class MainScreen(Screen[None]):
         yield Static("The terminal is too small (needs 40x10).", id="too-small")
 
     def on_mount(self) -> None:
-        self.bridge = Bridge(self.app.studio, self)
+        self.bridge = Bridge(self.app, self)
         self.inbox = InboxController(self.app, self, lambda call: self.open_ref(call.ref))
         self.arrangement = Layout(self)
         self.arrangement.restore()
@@ -282,18 +282,17 @@ class MainScreen(Screen[None]):
         self.show_message(event.number)
 
     def on_call_pane_shown(self, event: CallPane.Shown) -> None:
-        """Show the newest call. A new call moves the focus to the result, where it can be cancelled and answered."""
+        """Show the newest call. A new call moves the focus from its form to the result, where it can be cancelled and
+        answered; and from a filter to the list below it, where letters are keys again.
+        """
         if self.result.place.is_attached:  # the result is not attached if the studio is closed while servers start
             self.result.show(event.draft, event.call)
         if event.elsewhere and event.draft is not None:
             self.catalog.show_entry(event.draft.entry.ref)
-        if (
-            event.started
-            and self.app.screen is self
-            and (self.focused_pane is self.call or isinstance(self.focused, Input))
-        ):
-            self.go_to(self.result)
-
+        pane = self.focused_pane
+        if event.started and self.app.screen is self and pane is not None:
+            if pane is self.call or isinstance(self.focused, Input):
+                self.go_to(self.result if pane is self.call else pane)
         self.refresh_bindings()
 
     def _key_label(self, bound: ActiveBinding) -> str | None:

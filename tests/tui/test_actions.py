@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -58,6 +59,9 @@ def test_a_key_has_one_meaning_everywhere() -> None:
     keys = [key for row in KEYS.values() for key in row.keys.split(",")]
     assert len(keys) == len(set(keys))
     assert len(KEYS) - len(MOVEMENT) <= 50
+    verbs = {id: row.verbs or re.escape(re.split(r"\W", row.meaning)[0]) for id, row in KEYS.items()}
+    others = [one for one in ACTIONS if one.keys and not re.match(rf"(?:{verbs[one.id]})(?!\w)", one.title)]
+    assert not others, "these titles give their key another meaning"
 
 
 def test_an_action_stands_once_in_its_scope_and_every_scope_has_some() -> None:

@@ -45,7 +45,7 @@ def value(stage: Stage) -> Any:
     return stage.main.call.form.value
 
 
-async def test_dates_uuids_and_files_are_inserted_and_what_cannot_be_done_says_why(tmp_path: Path) -> None:
+async def test_dates_uuids_and_files_are_inserted_and_what_cannot_be_done_is_not_offered(tmp_path: Path) -> None:
     (tmp_path / "data.bin").write_bytes(b"\x00\xff")
     async with on_stage(ZOO, size=(80, 24)) as stage:
         await stage.open("formats")
@@ -65,7 +65,7 @@ async def test_dates_uuids_and_files_are_inserted_and_what_cannot_be_done_says_w
         menu = await stage.dialog(Choose)
         await stage.shows("Field: uuid", "Example value")
         await stage.type("null")
-        await stage.shows("null is no value of this field")
+        await stage.shows("Nothing has these words")
         await stage.press("enter", "escape")
         assert stage.app.screen is not menu and value(stage)["uuid"]
         await pick(stage, "omit")
@@ -270,7 +270,7 @@ async def test_a_short_list_of_choices_has_the_focus_and_a_long_one_is_searched(
         for options, keys in (
             ([Item("One", "a"), Item("[red]Two\x1b[31m", "b")], ("enter",)),
             ([Item(f"item {n}", str(n), "noted" * (n == 7)) for n in range(20)], (*"NOTED", "enter")),
-            ([Item(f"item {n}", str(n), "", "not now" * (n == 7)) for n in range(20)], (*"m7", "enter", "escape")),
+            ([Item(f"item {n}", str(n)) for n in range(20)], (*"m77", "enter", "escape")),
         ):
             stage.app.push_screen(Choose("Which?", options, now="b"), answers.append)
             dialog = await stage.dialog(Choose)

@@ -89,6 +89,12 @@ async def test_keys_that_come_faster_than_the_screen_is_drawn_go_where_they_are_
         shown = stage.main.catalog.current
         assert stage.main.result.call and shown and stage.main.result.call.ref == shown.ref
         assert shown.ref.name == "wait"
+        stage.main.call.action_cancel()
+        await stage.shows("cancelled")
+        await stage.burst("slash", *"wait", "ctrl+j")
+        await stage.until(lambda: stage.main.call.running, "a call from the filter")
+        assert stage.app.focused is stage.main.catalog.entries and stage.main.catalog.filter.value == "wait"
+        await stage.press("escape")
         await stage.burst("2", *"/greet")
         await stage.until(lambda: stage.main.catalog.filter.value == "greet", "the filter")
         await stage.press("escape")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from textual.widgets import Input
@@ -104,6 +105,16 @@ async def test_an_exchange_opens_in_tabs_and_is_marked_and_commented() -> None:
         await stage.press("escape", "m", "e", "ctrl+u", "enter")
         await stage.until(lambda: not trace.comment_on(trace.total), "no comment any more")
         await stage.hides("[◆◇◈]")
+        # What the studio did not send is offered nothing that only a message of its own can be used for.
+        assert table.go_to(next(one.number for one in trace if one.kind == "note"))
+        await stage.press("r")
+        await stage.told("The studio did not send this")
+        await stage.press("enter")
+        await stage.dialog(ExchangeDialog)
+        await stage.shows("Message +Output \\d+ +Findings", "Close")
+        assert not re.search("Re-send|Copy as|Compare|Timeline|HTTP", stage.text)
+        await stage.press("ctrl+j")
+        await home(stage)
 
 
 async def test_messages_are_followed_copied_and_compared() -> None:

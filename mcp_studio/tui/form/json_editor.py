@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.text import Text
+from textual import getters
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -19,15 +20,13 @@ from mcp_studio.jsontext import Json, JsonProblem, loads, printable
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import SchemaProblem
 from mcp_studio.tui.actions import bindings
+from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.external import GROUP, edit_outside
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.form.painter import sign_of
 from mcp_studio.tui.views.json_view import TOKENS
 from mcp_studio.tui.views.rows import cut, glyphs
-
-if TYPE_CHECKING:
-    from mcp_studio.tui.app import StudioApp
 
 _MOST_COLOURED = 5_000
 """Characters of a line that are coloured."""
@@ -72,6 +71,7 @@ class JsonEditor(Vertical):
     every digit and keys their order; control characters are shown as escapes.
     """
 
+    app = getters.app(StudioApp)
     BINDINGS = bindings("editor")
 
     @dataclass
@@ -126,17 +126,17 @@ class JsonEditor(Vertical):
 
     def action_editor(self) -> None:
         if self.area.display:
-            self.app.run_worker(self._edit_outside(cast("StudioApp", self.app)), group=GROUP)
+            self.app.run_worker(self._edit_outside(), group=GROUP)
 
-    async def _edit_outside(self, app: StudioApp) -> None:
-        after = await edit_outside(app, "value", "application/json", self.text)
+    async def _edit_outside(self) -> None:
+        after = await edit_outside(self.app, "value", "application/json", self.text)
         if after is None:
             return
         if self.is_attached and len(after) <= LARGEST:
             self.area.replace(after, (0, 0), self.area.document.end)
         else:
-            app.copy(after)
-            app.say("The text cannot be put back here: it is on the clipboard.", "warning")
+            self.app.copy(after)
+            self.app.say("The text cannot be put back here: it is on the clipboard.", "warning")
 
     def _fill(self, text: str) -> None:
         try:

@@ -6,7 +6,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from dataclasses import field, replace
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from mcp_studio.jsontext import Json, depth, items_of, mapping
 from mcp_studio.record import record
@@ -411,11 +411,11 @@ class FormModel:
         """Choose another variant of a union. Fitting members go along; the old variant's value is remembered."""
         if before == variant:
             return
-        now: object = self.get(path) if self.has(path) else ABSENT
+        now: Json = self.get(path) if self.has(path) else ABSENT
         state = self._read(path)
         values = dict(state.former.get(path, {}))
         if before >= 0 and now is not ABSENT:
-            values[before] = cast("Json", now)
+            values[before] = now
         value = _carried(now, field.variants[variant].field(), values.get(variant, ABSENT))
         former = {**state.former, path: values}
         chosen = {at: one for at, one in state.chosen.items() if at[: len(path)] != path}
@@ -430,7 +430,7 @@ class FormModel:
 
     def insert(self, path: Path, value: Json) -> Path:
         """Insert a new item before the item at a place."""
-        holder, at = path[:-1], cast("int", path[-1])
+        holder, at = path[:-1], int(path[-1])
         rest = followed(self._state, holder, lambda part: part + 1 if isinstance(part, int) and part >= at else part)
         pending = {at: text for at, text in rest.pending.items() if at != holder}
         state = replace(rest, pending=pending, folds={**rest.folds, holder: True, path: True})
@@ -440,7 +440,7 @@ class FormModel:
 
     def duplicate(self, path: Path) -> Path:
         """Insert a copy of an item after it; returns the copy's place."""
-        return self.insert((*path[:-1], cast("int", path[-1]) + 1), self.get(path))
+        return self.insert((*path[:-1], int(path[-1]) + 1), self.get(path))
 
     def remove(self, path: Path) -> None:
         """Remove an item or an entry."""
@@ -454,7 +454,7 @@ class FormModel:
         value, new = place.move(self.value, path, by)
         if new == path:
             return path
-        old, to = cast("int", path[-1]), cast("int", new[-1])
+        old, to = int(path[-1]), int(new[-1])
 
         def rename(part: str | int) -> str | int:
             if part == old or not isinstance(part, int):
@@ -501,19 +501,18 @@ def option_values(field: Field) -> list[Json]:
     return [field.value] if isinstance(field, fields.Const) else []
 
 
-def _carried(value: object, into: Field, former: object) -> Json:
+def _carried(value: Json, into: Field, former: Json) -> Json:
     """The value of a newly chosen variant: the fitting members of the value before, and its own former value."""
     if isinstance(into, fields.Object) and isinstance(value, dict):
         names = {field.name: field for field in into.fields()}
-        before = cast("dict[str, Json]", value)
-        same = {key: item for key, item in before.items() if key in names and takes(names[key], item)}
+        same = {key: item for key, item in mapping(value).items() if key in names and takes(names[key], item)}
         if isinstance(former, dict):
-            return {**cast("dict[str, Json]", former), **same}
+            return {**mapping(former), **same}
         blank = mapping(fields.starter(into))
         return {key: same.get(key, blank.get(key)) for key in names if key in same or key in blank}
     if former is not ABSENT:
-        return cast("Json", former)
-    return cast("Json", value) if value is not ABSENT and takes(into, cast("Json", value)) else fields.starter(into)
+        return former
+    return value if value is not ABSENT and takes(into, value) else fields.starter(into)
 
 
 def takes(field: Field, value: Json) -> bool:

@@ -1,7 +1,7 @@
 """The rows of a form: a tree of fields, some parts open and some closed."""
 
 from collections.abc import Callable, Mapping, Set
-from typing import Final, Literal, NamedTuple, cast
+from typing import Final, Literal, NamedTuple
 
 from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.schema.field import Choices, Const, Field, Flag, JsonField, List, Map, Number, Object, Union
@@ -113,11 +113,11 @@ class Outline:
         required = given.required and level < _OPEN_LEVELS and kind in ("field", "inner")
         return self._folds.get(path, not path or required)
 
-    def _place(self, path: Path, given: Field, value: object, level: int, kind: Kind, parent: Field | None) -> None:
+    def _place(self, path: Path, given: Field, value: Json, level: int, kind: Kind, parent: Field | None) -> None:
         if _chooser(given):
             self._union(path, given, value, level, kind, parent)
             return
-        field = self._settle(path, given, None if value is ABSENT else cast("Json", value))
+        field = self._settle(path, given, None if value is ABSENT else value)
         if self._as_json(path) or not fits(field, value) or isinstance(field, Union):
             field = given if isinstance(given, JsonField) else as_json(given)
         if not isinstance(field, (Object, Map, List)) or value is None:
@@ -128,8 +128,8 @@ class Outline:
         if fold:
             self._inside(path, field, value, level + 1)
 
-    def _union(self, path: Path, given: Field, value: object, level: int, kind: Kind, parent: Field | None) -> None:
-        content = self._settle(path, given, None if value is ABSENT else cast("Json", value))
+    def _union(self, path: Path, given: Field, value: Json, level: int, kind: Kind, parent: Field | None) -> None:
+        content = self._settle(path, given, None if value is ABSENT else value)
         nothing = isinstance(content, Union) and (value is ABSENT or value is None)
         as_text = self._as_json(path)
         if as_text or nothing or isinstance(content, Const) or (value is None and given.nullable):

@@ -30,6 +30,7 @@ from mcp_studio.schema.place import named, pointer
 from mcp_studio.session.groups import MARK
 from mcp_studio.session.tasks import Task
 from mcp_studio.studio import Studio
+from mcp_studio.tui.bridge import CallChanged, relay
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.panes.history import HistoryList, SavedCalls
 from mcp_studio.tui.panes.pane import Pane
@@ -513,7 +514,7 @@ class CallPane(Pane, scope="call"):
             room -= max(one.outcome.size, _RESULTS // 20) if one.outcome is not None else 0
             if one.outcome is not None and room < 0:
                 del self.calls[key]
-        call.changed.connect(lambda one: self.call_later(self._call_changed, draft.key, one, ended=one.over.is_set()))
+        relay(call.changed, self, lambda one: CallChanged(one, one.over.is_set()))
         self.tell_result(started=started)
 
     def show_task(self, task: Task, entry: Entry) -> None:
@@ -524,10 +525,11 @@ class CallPane(Pane, scope="call"):
         if self.draft is not None:
             self._follow(self.draft, call)
 
-    def _call_changed(self, key: str, call: Call, *, ended: bool) -> None:
+    def on_call_changed(self, event: CallChanged) -> None:
+        call = event.call
         if call is self.call:
             self.tell_result()
-        elif ended and call.outcome is not None and call is self.calls.get(key):
+        elif event.ended and call.outcome is not None and call in self.calls.values():
             self.app.say(f"{call.ref}: {outcomes.outcome_line(call.outcome)[1]}")
 
     # Other actions

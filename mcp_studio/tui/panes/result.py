@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual import getters, on, work
@@ -19,7 +19,7 @@ from textual.widgets import Button, Input, Static
 from mcp_studio.call.call import Call, CallOutcome, Cancelled, Lost, Rejected, Succeeded, ToolFailed, wants_handshake
 from mcp_studio.call.query import query
 from mcp_studio.errors import StudioError
-from mcp_studio.jsontext import Json, dumps, mapping, printable
+from mcp_studio.jsontext import Json, dumps, items_of, mapping, printable
 from mcp_studio.present import blocks, connections, outcomes, units
 from mcp_studio.protocol.message import LargeResult, whole
 from mcp_studio.protocol.views import ToolView, app_of
@@ -513,6 +513,6 @@ def table_in(value: Json) -> Sequence[Row] | None:
     for _ in range(3):
         for candidate in level:
             if isinstance(candidate, list) and any(candidate) and all(isinstance(row, dict) for row in candidate):
-                return cast("list[Row]", candidate)
+                return items_of(candidate)
         level = [inner for candidate in level for inner in mapping(candidate).values()]
     return None

@@ -456,10 +456,10 @@ class ServersPane(Pane, scope="servers"):
             text += f" Its entry stays in {source.file}, so it is back at the next start."
         elif source.file:
             text += f" Its entry is taken out of {source.file}."
-        if await self.app.push_screen_wait(Confirm("Remove the server?", text, "Remove", destroys=True)):
+        if await self.app.push_screen_wait(Confirm("Delete the server?", text, "Delete", destroys=True)):
             await server_files.forget(self.app.studio, name)
             self.refresh_servers()
-            self.app.say(f"{name} is removed.")
+            self.app.say(f"{name} is deleted.")
 
     def action_export_servers(self) -> None:
         """Write the server, or the group under the cursor, to another client's file."""

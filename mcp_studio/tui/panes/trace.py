@@ -360,7 +360,12 @@ class TracePane(Pane, scope="trace"):
         self._try(self._repeat)
 
     async def _repeat(self, entry: WireMessage) -> None:
+        from mcp_studio.tui.screens.exchange import can_resend
+
         step = self._call_of(entry)
+        if not can_resend(self.recording, entry):
+            self.app.say("The studio did not send this, so it cannot be re-sent.", "warning")
+            return
         if step is None:
             from mcp_studio.tui.screens.console import Console
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import cast
 
 from textual import on, work
 from textual.content import Content
@@ -46,11 +45,12 @@ class AnswerRuleDialog(Dialog[None]):
         yield Static(Content(about), classes="quiet gap")
         every = "this form" if request.kind == "elicitation" else "every one of its kind"
         scopes = [(every, "every"), *([("this call", "tool")] if request.subject else [])]
-        actions = [(action, action) for action in _ACTIONS if accepted or action != "accept"]
+        actions: list[tuple[str, RuleAction]] = [(one, one) for one in _ACTIONS if accepted or one != "accept"]
         yield Static("Holds for", classes="label")
         yield Select(scopes, value="every", allow_blank=False, id="scope", compact=True)
         yield Static("Answers with", classes="label")
-        yield Select(actions, value=self._answer.action, allow_blank=False, id="action", compact=True)
+        self._action = Select[RuleAction](actions, value=self._answer.action, allow_blank=False, compact=True)
+        yield self._action
         if request.kind == "elicitation" and accepted:
             self._form = FormView(build(request.schema, strict=True), self._made(self._answer.content).content)
             yield self._form
@@ -65,7 +65,7 @@ class AnswerRuleDialog(Dialog[None]):
         """The rule as the person has chosen it."""
         values = self._form.value if self._form is not None else self._answer.content
         made = self._made(values, tool=self.query_one("#scope", Select).value == "tool")
-        action = cast("RuleAction", self.query_one("#action", Select).value)
+        action = self._action.selection or "ask"
         return replace(made, action=action, content=made.content if action == "accept" else None)
 
     @on(Select.Changed)

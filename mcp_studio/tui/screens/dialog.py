@@ -75,7 +75,8 @@ class Dialog(ModalScreen[T]):
 
     @property
     def default(self) -> str:
-        return self.choices[0].action
+        """The first button that is shown."""
+        return next(choice.action for choice in self.choices if self.query_one(f"#{choice.action}").display)
 
     def __init__(self, title: str = "") -> None:
         """`title` replaces `TITLE` in the top border; it may be foreign text."""
@@ -111,6 +112,9 @@ class Dialog(ModalScreen[T]):
         """Show the present state."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """No key does what its button does while that is hidden."""
+        if action in KEYS and any(choice.action == action for choice in self.choices):
+            return all(button.display for button in self.query(f"#{action}"))
         return bool(self.query(TabLine)) if action in ("next_tab", "previous_tab") else True
 
     @on(events.ScreenResume)
@@ -258,8 +262,6 @@ class Item(NamedTuple, Generic[T]):
     title: str
     value: T
     note: str = ""
-    refused: str = ""
-    """Why it cannot be chosen now; empty when it can."""
 
 
 class Choose(Dialog[T]):
@@ -269,15 +271,15 @@ class Choose(Dialog[T]):
     choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
     listed = "OptionList"
 
-    def __init__(self, title: str, items: Iterable[Item[T]], now: T | None = None, text: str = "") -> None:
-        """The cursor begins on what is chosen `now`."""
+    def __init__(
+        self, title: str, items: Iterable[Item[T]], now: T | None = None, text: str = "", *, search: bool = False
+    ) -> None:
+        """The cursor begins on what is chosen `now`; with `search`, even a short list can be searched."""
         super().__init__(title)
-        self._text = text
-        self._items = [*items]
-        self._listed = self._items
-        self._now = now
+        self._text, self._now = text, now
+        self._items = self._listed = [*items]
         self._list = OptionList(compact=True)
-        self.set_class(len(self._items) >= _SEARCHED, "-searched")
+        self.set_class(search or len(self._items) >= _SEARCHED, "-searched")
 
     def body(self) -> Iterable[Widget]:
         if self._text:
@@ -292,13 +294,14 @@ class Choose(Dialog[T]):
         self.query("#search, OptionList").first().focus()
 
     def _narrow(self, words: str) -> None:
-        """List what has all these words; what has them in its title comes first, what is refused last."""
+        """List what has all these words; what has them in its title comes first."""
         wanted = words.casefold()
         texts = [(f"{item.title} {item.note}".casefold(), item) for item in self._items]
         found = [item for text, item in texts if all(word in text for word in wanted.split())]
-        self._listed = sorted(found, key=lambda item: (bool(item.refused), wanted not in item.title.casefold()))
+        self._listed = sorted(found, key=lambda item: wanted not in item.title.casefold())
         self._list.clear_options()
-        self._list.add_options(Option(_prompt(item), disabled=bool(item.refused)) for item in self._listed)
+        nothing = Option("Nothing has these words.", disabled=True)
+        self._list.add_options(map(_prompt, self._listed) if found else [nothing])
         self._list.action_first()
 
     @on(Input.Changed)
@@ -308,14 +311,12 @@ class Choose(Dialog[T]):
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
     def action_submit(self) -> None:
-        at = self._list.highlighted
-        if at is not None and not self._listed[at].refused:
+        if (at := self._list.highlighted) is not None:
             self.dismiss(self._listed[at].value)
 
 
 def _prompt(item: Item[Any]) -> Content:
-    note = item.refused or item.note
-    return Content.assemble(safe(item.title, 200), (f"  {safe(note, 100)}" if note else "", "$quiet"))
+    return Content.assemble(safe(item.title, 200), (f"  {safe(item.note, 100)}" if item.note else "", "$quiet"))
 
 
 class TickList(OptionList):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import cast
 
 from textual import getters, on, work
 from textual.content import Content
@@ -105,14 +104,13 @@ class Elicitation(RequestDialog):
         yield self._view
 
     def on_mount(self) -> None:
-        draft = items_of(self.request.draft)
-        value, unread = draft if draft else (self._defaults(), {})
-        self._view.show(self._form, value, cast("dict[str, str]", unread))
+        value, unread = items_of(self.request.draft) or [self._defaults(), {}]
+        self._view.show(self._form, value, unread)
         self._view.begin()
 
     def _defaults(self) -> Json:
         """The default values, except for fields that look secret, so that nobody sends a secret unseen."""
-        value: Json = cast("Json", defaults(self._form))
+        value: Json = defaults(self._form)
         for place in secret_places(self._form, value):
             value = remove(value, path_of(place, value))
         return value

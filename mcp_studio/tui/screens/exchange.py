@@ -10,13 +10,14 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from mcp_studio.call.replay.plan import CALLS, step_of
 from mcp_studio.errors import UsageError
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import Ignore, value_of
 from mcp_studio.trace.message import MARKED, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.trace.tree import ends_of
+from mcp_studio.trace.tree import PRINTED, ends_of
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Dialog
@@ -118,7 +119,14 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
         self.view.view.focus()
 
     def _show(self, entry: WireMessage) -> None:
-        self._entry = entry
+        self._entry, step = entry, step_of(self._recording.columns, entry.number)
+        applies = {
+            "repeat": can_resend(self._recording, entry), "copy_as": step is not None and step.method in CALLS,
+            "compare": entry.kind not in PRINTED,
+        }  # fmt: skip
+        for action, there in applies.items():
+            self.query_one(f"#{action}").display = there
+        self.refresh_bindings()
         self.view.show(self._recording, entry)
         self.run_worker(self._look_closer(entry), group="closer", exclusive=True)
 
@@ -174,6 +182,12 @@ class Comment(Dialog[None]):
         with self.app.failing():
             self._recording.comment(self._entry.number, self.query_one(Input).value.strip())
             self.dismiss(None)
+
+
+def can_resend(recording: Recording, entry: WireMessage) -> bool:
+    """Whether a message belongs to a request of ours, or is another message that we sent."""
+    alone = entry.direction == "out" and entry.kind in ("notification", "invalid")
+    return alone or step_of(recording.columns, entry.number) is not None
 
 
 def toggle_mark(app: StudioApp, recording: Recording, entry: WireMessage) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from mcp_studio.errors import LimitExceeded
 from mcp_studio.jsontext import Json, JsonProblem, loads, mapping, printable
@@ -17,12 +17,12 @@ from mcp_studio.schema.field import Field
 from mcp_studio.schema.form import build
 from mcp_studio.schema.place import NoPlace, Path
 from mcp_studio.schema.text import key_of
-from mcp_studio.tui.external import GROUP, NoEditor, edit_outside, find_editor
+from mcp_studio.tui.app import StudioApp
+from mcp_studio.tui.external import GROUP, edit_outside
 from mcp_studio.tui.screens.dialog import Choose, Item
 from mcp_studio.tui.screens.insert import InsertFile, Paste, When, kind_of, shape
 
 if TYPE_CHECKING:
-    from mcp_studio.tui.app import StudioApp
     from mcp_studio.tui.form.view import FormView
 
 _EXAMPLES = 8
@@ -36,7 +36,8 @@ class FieldHelp:
     """Acts on the current field of a form; if that field is gone when a dialog ends, the text is copied instead."""
 
     def __init__(self, form: FormView) -> None:
-        self._app = cast("StudioApp", form.app)
+        assert isinstance(form.app, StudioApp)
+        self._app = form.app
         self._form = form
         self._model = form.model
         row = form.row
@@ -46,10 +47,11 @@ class FieldHelp:
         self._name = key_of(self._path) or "everything"
 
     def open_menu(self) -> None:
-        """Show the menu; entries that are impossible here are dimmed and say why."""
+        """Show the menu of what is possible here."""
         entries = [*self._values(), *self._inserts(), *self._edits(), *self._items()]
         entries.sort(key=lambda entry: entry.title != self._asked())
-        self._app.push_screen(Choose(f"Field: {safe(self._name, 60)}", entries), lambda run: run() if run else None)
+        menu = Choose(f"Field: {safe(self._name, 60)}", entries, search=True)
+        self._app.push_screen(menu, lambda run: run() if run else None)
 
     def _asked(self) -> str:
         """The title of the entry that suits the field's format; that entry comes first."""
@@ -68,9 +70,10 @@ class FieldHelp:
             yield Entry(f"{title}: {printable(value, indent=None)[:200]}", partial(self._put, value))
         put, whole = self._put, fields.Form(root=field)
         yield Entry("Example value", lambda: put(example(whole, "typical").value), "made from the schema")
-        refused = "an item cannot be absent" if row.stays else "" if self._model.has(row.path) else "it is not sent now"
-        yield Entry("Omit", self._omit, "it is not sent", refused)
-        yield Entry("Null", partial(self._put, None), "", "" if field.nullable else "null is no value of this field")
+        if not row.stays and self._model.has(row.path):
+            yield Entry("Omit", self._omit, "it is not sent")
+        if field.nullable:
+            yield Entry("Null", partial(self._put, None))
         content = self._model.settle(row.path, field, self._model.get(row.path))
         for classes, title, empty in _EMPTY:
             if isinstance(content, classes):
@@ -79,53 +82,46 @@ class FieldHelp:
     def _inserts(self) -> Iterator[Entry]:
         """The entries that insert something into the field."""
         field = self._field
-        takes_text = isinstance(field, fields.Text) or (isinstance(field, fields.JsonField) and field.words)
-        refused = "" if takes_text else "the field takes no text"
         copied = "" if fields.is_secret(field) else self._app.clipboard
         yield Entry("Paste…", lambda: self.paste(copied), "JSON or text")
-        completions = self._form.completions
-        offers = "" if completions.possible else "the server offers nothing here"
-        yield Entry("Complete", completions.ask, "what the server offers", offers)
-        yield Entry("Insert a file…", self._file, "as text or base64", refused)
-        yield Entry("Insert a date or time…", self._when, "now, tomorrow, in a week", refused)
-        piped = self._app.piped
-        take, none = (lambda: self._put(piped[0]), "") if piped else (lambda: None, "no query was made")
-        yield Entry("Insert what the query found", take, safe(piped[0], 60) if piped else "", none)
-        yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())), "", refused)
+        if (completions := self._form.completions).possible:
+            yield Entry("Complete", completions.ask, "what the server offers")
+        if isinstance(field, fields.Text) or (isinstance(field, fields.JsonField) and field.words):
+            yield Entry("Insert a file…", self._file, "as text or base64")
+            yield Entry("Insert a date or time…", self._when, "now, tomorrow, in a week")
+            yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())))
+        for value in self._app.piped[:1]:
+            yield Entry("Insert what the query found", partial(self._put, value), safe(value, 60))
         fill = partial(choose_example, self._app, self._model.form, lambda value: self._put(value, ()))
         yield Entry("Fill the whole form with an example…", fill)
 
     def _edits(self) -> Iterator[Entry]:
         """The entries for other ways to edit the field."""
         form = self._form
-        try:
-            find_editor(self._app.studio.config.settings.editor)
-            no_editor = ""
-        except NoEditor as problem:
-            no_editor = problem.message.rstrip(".")
-        chosen = "it is chosen here" if isinstance(self._field, (fields.Flag, fields.Choice, fields.Const)) else ""
-        yield Entry("Edit in $EDITOR", self.edit, self._app.key_of("editor"), no_editor or chosen)
-        not_json = "" if isinstance(self._field, fields.AS_JSON) else "it is not JSON"
-        yield Entry("Edit as JSON…", lambda: self.paste(self._before(as_json=True), "Edit as JSON:"), "", not_json)
-        secret = "" if fields.is_secret(self._field) else "it is no secret"
-        yield Entry("Hide the secret" if form.revealed else "Show the secret", form.toggle_revealed, "", secret)
-        has = "" if self._model.has(self._path) else "there is none"
-        yield Entry("Copy the value", self._copy, "", has)
+        if not isinstance(self._field, (fields.Flag, fields.Choice, fields.Const)):
+            yield Entry("Edit in $EDITOR", self.edit, self._app.key_of("editor"))
+        if isinstance(self._field, fields.AS_JSON):
+            yield Entry("Edit as JSON…", lambda: self.paste(self._before(as_json=True), "Edit as JSON:"))
+        if fields.is_secret(self._field):
+            yield Entry("Hide the secret" if form.revealed else "Show the secret", form.toggle_revealed)
+        if self._model.has(self._path):
+            yield Entry("Copy the value", self._copy)
         yield Entry("Undo", form.action_undo, self._app.key_of("undo"))
         yield Entry("Redo", form.action_redo, self._app.key_of("redo"))
 
     def _items(self) -> Iterator[Entry]:
         """The entries for items of lists and entries of maps."""
-        items, row = self._form.items, self._form.items.row
-        part = "" if row is not None else "it is in no list or map"
-        item = "" if row is not None and row.kind == "item" else "it is in no list"
-        key = "" if self._row.kind in ("entry", "other") else "only entries of maps have one"
-        yield Entry("Add an item", items.add, "", "" if items.holder else "it is in no list or map")
-        yield Entry("Duplicate the item", items.duplicate, "", item)
-        yield Entry("Move the item up", partial(items.move, -1), "", item)
-        yield Entry("Move the item down", partial(items.move, 1), "", item)
-        yield Entry("Remove the item", items.remove, "", part)
-        yield Entry("Change the key", items.rename, "", key)
+        items = self._form.items
+        if items.holder:
+            yield Entry("Add an item", items.add)
+        if items.row is not None and items.row.kind == "item":
+            yield Entry("Duplicate the item", items.duplicate)
+            yield Entry("Move the item up", partial(items.move, -1))
+            yield Entry("Move the item down", partial(items.move, 1))
+        if items.row is not None:
+            yield Entry("Remove the item", items.remove)
+        if self._row.kind in ("entry", "other"):
+            yield Entry("Change the key", items.rename)
 
     # Dialogs
 

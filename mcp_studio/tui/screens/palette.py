@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from textual import on
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+from textual.style import Style
 from textual.widgets import Input
 from textual.worker import Worker, WorkerCancelled
 
@@ -70,9 +71,9 @@ class StudioProvider(Provider):
     weight = 0.5
     """Of two similar commands, the one of the provider with more weight comes first."""
 
-    @property
-    def main(self) -> MainScreen:
-        return cast("MainScreen", self.screen)
+    def __init__(self, screen: MainScreen, match_style: Style | None = None) -> None:
+        super().__init__(screen, match_style)
+        self.main = screen
 
     def commands(self) -> Iterable[Command]:
         """The commands of this provider."""

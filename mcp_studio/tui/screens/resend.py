@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 from textual import getters, on, work
 from textual.content import Content
@@ -46,7 +45,7 @@ class Resend(RunDialog):
     )  # fmt: skip
     AUTO_FOCUS = "VirtualList"
     every = 0.2
-    rows = cast("getters.query_one[VirtualList[ReplayStep]]", getters.query_one(VirtualList))
+    rows = getters.query_one(VirtualList)
 
     def __init__(self, recording: Recording, what: ReplayStep | Sequence[int], about: str = "") -> None:
         super().__init__()

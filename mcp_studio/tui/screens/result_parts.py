@@ -7,14 +7,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from textual import on, work
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from mcp_studio.jsontext import Json, pieces, text_pieces
+from mcp_studio.jsontext import Json, mapping, pieces, text_pieces
 from mcp_studio.present import blocks
 from mcp_studio.present.browser import open_page
 from mcp_studio.protocol.views import held_page, reach_lines, reach_of
@@ -186,8 +186,7 @@ async def _open_link(app: StudioApp, uri: str) -> None:
 
 async def _open_app(app: StudioApp, block: blocks.Block) -> None:
     """Open a page of MCP Apps, restricted to what it declares, and only with the person's consent."""
-    raw = cast("dict[str, Json]", block.raw) if isinstance(block.raw, dict) else {}
-    reach = reach_of(raw)
+    reach = reach_of(mapping(block.raw))
     lines = (
         f"{safe(block.uri, 500)} is a page that the server wrote.",
         "In the browser it runs its own scripts, without the studio: it shows, but gets no data.",

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import cast
 from urllib.parse import unquote, urlsplit
 
 from textual import on, work
@@ -35,7 +34,7 @@ from mcp_studio.tui.views.rows import glyphs
 @cache
 def roots_form() -> Form:
     roots: Json = {"type": "array", "items": table_schema(Root(""), ("uri", "name"), ("uri",)), "maxItems": 50}
-    return build(cast("Json", {"type": "object", "properties": {"roots": roots}, "required": ["roots"]}), strict=True)
+    return build({"type": "object", "properties": {"roots": roots}, "required": ["roots"]}, strict=True)
 
 
 def roots_value(roots: Iterable[Root]) -> Json:

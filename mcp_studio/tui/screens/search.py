@@ -18,6 +18,7 @@ from mcp_studio.jsontext import Json, items_of, mapping
 from mcp_studio.protocol.views import PromptView, ToolView
 from mcp_studio.safetext import safe
 from mcp_studio.search.method import Hit, Scope, SearchProblem
+from mcp_studio.tui.bridge import StudioChanged, relay
 from mcp_studio.tui.panes.catalog import RISKS, name_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, cut_inside, mark_matches, spread, width_of
@@ -83,7 +84,7 @@ class Search(Dialog[tuple[Ref, bool]]):
     def on_mount(self) -> None:
         self.set_focus(self.field)
         self.field.action_select_all()
-        self._disconnect = self.app.studio.index.changed.connect(lambda _: self.call_later(self._ask))
+        self._disconnect = relay(self.app.studio.index.changed, self, lambda _: StudioChanged(frozenset()))
         self._ask()
 
     def on_unmount(self) -> None:
@@ -101,6 +102,7 @@ class Search(Dialog[tuple[Ref, bool]]):
             self._question = Search.last = question
             self._ask()
 
+    @on(StudioChanged)
     @work(group="search", exclusive=True)
     async def _ask(self) -> None:
         question = self._question

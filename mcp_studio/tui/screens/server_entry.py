@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from mcp_studio.config import servers
 from mcp_studio.config.importers import NO_SERVERS, suggest_name
@@ -115,7 +115,7 @@ SCHEMA: Value = {
 
 @cache
 def server_form() -> Form:
-    return build(cast("Json", SCHEMA), strict=True)
+    return build(SCHEMA, strict=True)
 
 
 def value_of(server: ServerConfig) -> Value:

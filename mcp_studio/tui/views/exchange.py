@@ -19,7 +19,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.rules import Severity
 from mcp_studio.trace.message import MARKED, NEEDS_INPUT, PROBE, Columns, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.trace.tree import Exchange, exchange_of, progress_of, tree, walk
+from mcp_studio.trace.tree import PRINTED, Exchange, exchange_of, progress_of, tree, walk
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, Piece, TextView, VirtualList, fit, glyphs
@@ -39,7 +39,7 @@ _AT = 8
 
 def first_tab(entry: WireMessage) -> str:
     """The tab that says most about an entry."""
-    if entry.kind in ("http", "stderr", "stray", "note"):
+    if entry.kind in ("http", *PRINTED):
         return "http" if entry.kind == "http" else "output"
     return "response" if entry.kind in ("result", "error") and entry.span is not None else "request"
 
@@ -344,7 +344,8 @@ class ExchangeView(Vertical):
         counts = {"http": len(exchange.heads), "output": len(exchange.printed), "findings": len(found)}
         labels = {name: f"{_TABS[name]} {count or ''}".rstrip() for name, count in counts.items()}
         labels["request"] = "Request" if exchange.request.kind == "request" else "Message"
-        self.tabs.show({**_TABS, **labels})
+        empty = ("when", "response", "http") if exchange.request.kind in PRINTED else ()
+        self.tabs.show({name: label for name, label in {**_TABS, **labels}.items() if name not in empty})
 
     def _fill_timeline(self, recording: Recording, request: WireMessage) -> None:
         events = timeline(recording, request.number)
