@@ -104,29 +104,44 @@ YES, ALIVE = b"\x1b_Gi=1;OK\x1b\\", re.compile(rb"\x1b\[5n")
 AT_ONCE = [(re.compile(rb"\x1b_G[^;]*a=q[^;]*;"), YES), (ALIVE, b"\x1b[0n")]
 LATE = [(ALIVE, b"\x1b[?62;1c" + YES + b"\x1b[0n")]
 """At a slow link all answers come after the library's wait, in the order of the questions."""
+SIXEL = [(re.compile(rb"\x1b\[c"), b"\x1b[?62;4c"), (re.compile(rb"\x1b\[16t"), b"\x1b[6;20;10t"), (ALIVE, b"\x1b[0n")]
+SENT = {"kitty": rb"\x1b_Gi=\d+,m=[01],f=100", "sixel": rb'\x1bP0;0;0q"1;1;\d+;\d+#[^\x1b]+\x1b\\'}
+"""What is sent to the terminal for a picture."""
+
+
+def pictures(walker: Walker, kind: str, least: int = 0) -> int:
+    """How many pictures of a kind were sent so far; waits until there are `least`."""
+    while (count := len(re.findall(SENT[kind], walker.written()))) < least:
+        assert walker.pump(20), f"{count} pictures"
+    return count
 
 
 @pytest.mark.parametrize(
-    ("env", "replies", "drawn"),
+    ("env", "replies", "kind"),
     [
-        (KITTY, AT_ONCE, True),
-        (KITTY, [], False),
-        (KITTY, LATE, True),
-        ({**KITTY, "TMUX": "/tmp/tmux,1,0"}, AT_ONCE, False),
+        (KITTY, AT_ONCE, "kitty"),
+        (KITTY, [], ""),
+        (KITTY, LATE, "kitty"),
+        ({**KITTY, "TMUX": "/tmp/tmux,1,0"}, AT_ONCE, ""),
+        ({**KITTY, "TERM": "foot"}, SIXEL, "sixel"),
     ],
-    ids=["kitty", "kitty-silent", "kitty-late", "tmux"],
+    ids=["kitty", "kitty-silent", "kitty-late", "tmux", "sixel"],
 )
 def test_images_are_pictures_where_the_terminal_says_so_and_half_blocks_elsewhere(
-    env: dict[str, str], replies: list[tuple[re.Pattern[bytes], bytes]], drawn: bool
+    env: dict[str, str], replies: list[tuple[re.Pattern[bytes], bytes]], kind: str
 ) -> None:
     with studio("demo", env=env) as walker:
+        if kind == "sixel":  # which the terminal says instead of what others say
+            walker.replies = [one for one in walker.replies if not one[0].search(b"\x1b[c")]
         walker.replies += replies
         walker.shows("r list_books", "⏎ Open")
         open_tool(walker, "show_image", "› show_image")
         walker.go("^j", "ok", "image/png")
-        walker.shows("(\U0010eeee.{3}){10}" if drawn else "▀{10}")
-        assert (re.search(rb"\x1b_Gi=\d+,m=[01],f=100", walker.written()) is not None) is drawn
+        walker.shows({"kitty": "(\U0010eeee.{3}){10}", "sixel": "image/png", "": "▀{10}"}[kind])
+        before = pictures(walker, kind, 1) if kind else 0
         walker.go("f1", "─ Help: ")  # the screen is whole
         walker.go("esc", gone="─ Help: ")
         walker.shows("› show_image", "r Re-run")
+        assert kind != "sixel" or pictures(walker, kind, before + 1), "drawn again"
         assert walker.leave() == 0
+        assert {one for one in SENT if pictures(walker, one)} == {kind} - {""}

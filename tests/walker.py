@@ -27,10 +27,10 @@ KEYS = {
     "shift+tab": b"\x1b[Z",
 }  # fmt: skip
 _TOKEN = re.compile(
-    r"\x1b\[(\d+);(\d+)H|\x1b\[[0-?]*[ -/]*([@-~])|\x1b[\]_].*?(?:\x07|\x1b\\)|\x1b[^\[\]_]|([\r\n])|([^\x1b\r\n]+)",
+    r"\x1b\[(\d+);(\d+)H|\x1b\[[0-?]*[ -/]*([@-~])|\x1b[\]_P].*?(?:\x07|\x1b\\)|\x1b[^\[\]_P]|([\r\n])|([^\x1b\r\n]+)",
     re.DOTALL,
 )
-_CUT_OFF = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]_][^\x07\x1b]*\x1b?)?$")
+_CUT_OFF = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]_P][^\x07\x1b]*\x1b?)?$")
 """The beginning of a sequence at the end of what came so far."""
 
 

@@ -94,11 +94,6 @@ class StudioApp(GuardedApp):
     def get_css_variables(self) -> dict[str, str]:
         return themes.complete(super().get_css_variables())
 
-    def variables_of(self, name: str) -> dict[str, str]:
-        """The CSS variables of a theme, whether or not it is in use."""
-        theme = self.available_themes[name]
-        return themes.complete({**theme.to_color_system().generate(), **theme.variables})
-
     def on_mount(self) -> None:
         self._tell_problems()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,7 +40,12 @@ async def test_two_servers_stand_under_headings_and_the_cursor_previews() -> Non
         await stage.shows("3 raw › add")
         await stage.press("space")
         await stage.until(lambda: names(stage)[:2] == ["raw", "other"], "a folded server")
-        await stage.press("space", "slash", *"cnt")
+        await stage.press("slash", *"add")
+        await stage.shows("3 raw › add")
+        await stage.press("escape")
+        await stage.until(lambda: names(stage)[:3] == ["raw", "echo", "add"], "the server of the hit, unfolded")
+        assert (hit := stage.main.catalog.current) is not None and hit.ref.name == "add"
+        await stage.press("slash", *"cnt")
         await stage.until(lambda: names(stage) == ["count", "count"], "names with these letters in order")
         await stage.press("ctrl+u", *"ech")
         await stage.until(lambda: names(stage)[:2] == ["echo", "echo"], "the filter")
@@ -112,6 +118,9 @@ async def test_keys_that_come_faster_than_the_screen_is_drawn_go_where_they_are_
 async def test_what_does_not_fit_is_said_shorter_and_never_cut() -> None:
     async with on_stage(raw(), size=(160, 44)) as stage:
         await stage.shows("6 tools · 1 resource · 1 template · 1 prompt", "requests p50", "Templates 1", "Trace")
+        about = re.compile("[rwd] (?:echo|add|wait|count|fail) +(?=Gives|Adds|Answers|Counts|Ends)")
+        rows = [found.end() for line in stage.text.splitlines() if (found := about.search(line))]
+        assert len(rows) == 5 and len({*rows}) == 1, "the descriptions are a column"
         await stage.pilot.resize_terminal(80, 24)
         await stage.shows("Tools 6 Res Tpl Pr Tasks", "d destroy", r"\^f Search *$")
         await stage.hides("Trace")

@@ -277,7 +277,10 @@ class CallPane(Pane, scope="call"):
         pending = {pointer: str(text) for pointer, text in draft.texts.items() if pointer != _WHOLE}
         self.form.show(draft.form, draft.value, pending, complete, again=again)
         if not again:
-            self.query_one("#call-form").scroll_home(animate=False)
+            scroll = self.query_one("#call-form")
+            scroll.scroll_home(animate=False)
+            # With one, texts take more rows than the pane's height is computed for, so that it would stay.
+            scroll.show_vertical_scrollbar = False
         self._draw(draft)
         if before is None:
             self._arrange(False)

@@ -47,6 +47,8 @@ _LEGENDS: Mapping[EntryKind, str] = {
 """The last line of the pane, by kind."""
 _DESCRIBED = 44
 """The least width of a row, in cells, that shows a description after the name."""
+_LEAST = 12
+"""The least width of a description."""
 
 
 class Heading(NamedTuple):
@@ -104,6 +106,11 @@ class NameFilter:
             seen[entry.ref] += 1
             rows.append(Item(entry, seen[entry.ref] if count[entry.ref] > 1 else 0))
         return rows
+
+    @cached_property
+    def column(self) -> int:
+        """The characters of the longest name: descriptions begin in one column, behind it."""
+        return max((len(name_of(entry)) for entry in self.entries), default=0)
 
     def find(self, text: str = "", *, near: bool = False) -> names.Matches:
         """The places of the entries that match the typed text. The first search reads all names, which is slow.
@@ -342,16 +349,18 @@ class CatalogPane(Pane, scope="catalog"):
         if row.group and cell_len(name) + len(where) + 4 > width:
             where = ""  # names that begin alike have to be told apart
         beside: list[Piece] = [(f"  {safe(where, 20)}", "dim")] if where else []
-        tail = [*self._tail(entry, width - cell_len(name) - width_of(beside) - 4), *beside]
+        column = min(self._filter_by_kind[self.kind].column, width // 2) if width >= _DESCRIBED else 0
+        gap = max(0, column - cell_len(name)) + 2
+        tail = [*self._tail(entry, width - cell_len(name) - gap - width_of(beside) - 2, column), *beside]
         room = width - width_of([mark, *tail])
         gone = entry.change is not None and entry.change.kind == "gone"
         look = "dim" if entry.remembered or entry.problem or gone else ""
         matches = names.Matcher(self.filter.value).pieces(name_of(entry)) if self.filter.value else ()
         left: list[Piece] = [mark, *mark_matches(cut_inside(name, room), matches, look)]
-        description = safe(entry.view.description, 200).strip()
-        left_room = room - cell_len(name) - 2
-        if width >= _DESCRIBED and left_room > 12 and description and isinstance(entry.view, (ToolView, PromptView)):
-            left.append((f"  {cut(description, left_room)}", "dim"))
+        if column and (rest := room - cell_len(name) - gap) >= _LEAST:
+            named = isinstance(entry.view, (ToolView, PromptView))
+            about, shorten = (entry.view.description, cut) if named else (entry.ref.name, cut_inside)
+            left.append((f"{' ' * gap}{shorten(safe(about, 300).strip(), rest)}", "dim"))
         return spread(left, tail, width)
 
     def _sign_of(self, entry: Entry) -> Piece:
@@ -363,7 +372,7 @@ class CatalogPane(Pane, scope="catalog"):
             return f"{RISKS[entry.view.risk]} ", entry.view.risk
         return f"{glyphs().dot} ", "dim"
 
-    def _tail(self, entry: Entry, room: int) -> list[Piece]:
+    def _tail(self, entry: Entry, room: int, described: int) -> list[Piece]:
         """The cells at the right: the problem, the change, the type of a resource, the calls of a tool."""
         pieces: list[Piece] = []
         if entry.problem:
@@ -374,14 +383,15 @@ class CatalogPane(Pane, scope="catalog"):
             pieces.append((" skill", "accent"))
         facts: list[str] = []
         if isinstance(entry.view, ResourceView):
-            facts = [entry.view.mime_type, units.size(entry.view.size) if entry.view.size else "", entry.ref.name]
+            size = units.size(entry.view.size) if entry.view.size else ""
+            facts = [entry.view.mime_type, size, "" if described else entry.ref.name]
         elif isinstance(entry.view, PromptView) and entry.view.arguments:
             facts = [units.plural(len(entry.view.arguments), "argument")]
         elif (tally := self._numbers.of(entry.ref.server, "tools/call", entry.ref.name)) and tally.p50 is not None:
             facts = [f"{tally.count:,}x {units.duration(tally.p50)}"]
         for fact in filter(None, facts):
             text = f"  {cut(safe(fact, 200), 48)}"
-            if cell_len(text) + width_of(pieces) <= room:
+            if cell_len(text) + width_of(pieces) + (_LEAST if described else 0) <= room:
                 pieces.append((text, "dim"))
         return pieces
 
@@ -407,7 +417,9 @@ class CatalogPane(Pane, scope="catalog"):
 
     @on(Input.Changed, "#filter")
     def filter_changed(self) -> None:
-        """The best match has the cursor; without a filter the row that had it."""
+        """The best match has the cursor; without a filter the row that had it, even if its heading was folded."""
+        if not self.filter.value and isinstance(row := self.entries.row, Item):
+            self._folded.discard(_group_of(row))
         self._fill(keep=not self.filter.value)
 
     def action_find(self) -> None:

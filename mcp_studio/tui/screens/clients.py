@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from textual import getters, on, work
 from textual.content import Content
 from textual.widget import Widget
@@ -30,6 +31,7 @@ from mcp_studio.studio import Studio
 from mcp_studio.tui import server_files
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList, diff_lines, fact, section
 from mcp_studio.tui.screens.secrets import offered
+from mcp_studio.tui.views.rows import fit
 
 _NOTHING = "No servers found: Claude Code, Cursor and others have no file with servers, here or among your own files."
 _WELCOME = "mcp-studio shows every MCP server, its tools, resources and prompts, calls them, and keeps every message."
@@ -66,7 +68,7 @@ class ImportServers(Dialog[ServerConfig]):
 
     TITLE = "Import servers from other clients"
     DEFAULT_CLASSES = "-broad"
-    choices = (Choice("submit", "Import", "primary"), Choice("back", "Cancel"))
+    choices = (Choice("submit", "Import", "primary"), Choice("tick", "All / none"), Choice("back", "Cancel"))
     servers = getters.query_one(TickList)
 
     def __init__(self) -> None:
@@ -79,17 +81,26 @@ class ImportServers(Dialog[ServerConfig]):
         yield Static("Looking for the files of other clients …", id="about", markup=False)
 
     def on_mount(self) -> None:
-        self.servers.display = self.query_one("#submit").display = False
+        self._offer()
         self.run_worker(self._look())
+
+    def _offer(self) -> None:
+        self.query("TickList, #submit, #tick").set(display=bool(self._found))
 
     async def _look(self) -> None:
         self._found, self._problems = await asyncio.to_thread(find, self.app.studio)
-        self.servers.show((_line(one), None if one.taken else True) for one in self._found)
-        self.servers.display = self.query_one("#submit").display = bool(self._found)
+        self._offer()
         if self._found:
+            self.action_tick()
             self.servers.focus()
             self.refresh_bindings()
         self.show_highlighted()
+
+    def action_tick(self) -> None:
+        """Tick all servers that can be imported, or none of them if all are ticked."""
+        ticks = self.servers.ticked != [at for at, one in enumerate(self._found) if not one.taken]
+        lines = zip(self._found, _lines(self._found), strict=True)
+        self.servers.show((line, None if one.taken else ticks) for one, line in lines)
 
     @on(TickList.OptionHighlighted)
     def show_highlighted(self) -> None:
@@ -99,7 +110,7 @@ class ImportServers(Dialog[ServerConfig]):
             parts = [*what_starts(server), *fact("from", server.source.file)]
         # Each on one line: nothing in a file can write a line that looks like one of ours.
         parts += [f"{safe(problem, 2_000)}\n" for problem in self._problems[:_LINES]]
-        self.query_one("#about", Static).update(Content.assemble(*parts))
+        self.query_one("#about", Static).update(Content.assemble(*parts).rstrip())
 
     @work(group="import", exclusive=True)
     async def action_submit(self) -> None:
@@ -132,7 +143,7 @@ class FirstStart(ImportServers):
     AUTO_FOCUS = "#demo"
     choices = (
         Choice("submit", "Import", "primary"), Choice("demo", "Try the demo"),
-        Choice("add", "Add a server"), Choice("back", "Close"),
+        Choice("add", "Add a server"), Choice("tick", "All / none"), Choice("back", "Close"),
     )  # fmt: skip
 
     def body(self) -> Iterable[Widget]:
@@ -154,9 +165,12 @@ class FirstStart(ImportServers):
         await self.app.screen_stack[0].run_action("new_server")
 
 
-def _line(one: Found) -> Content:
-    name, note = safe(one.server.name, 40), safe(one.taken or one.client, 60)
-    return Content.assemble(name, (f"  {note}  {safe(target_of(one.server), 200)}", "$quiet"))
+def _lines(found: Sequence[Found]) -> Iterator[Content]:
+    """What the rows say, in columns: the name, the client or why it cannot be imported, and what starts."""
+    rows = [(safe(one.server.name, 40), safe(one.taken or one.client, 60), one.server) for one in found]
+    name, note = (max(cell_len(str(row[column])) for row in rows) for column in (0, 1))
+    for title, why, server in rows:
+        yield Content.assemble(fit(title, name), (f"  {fit(why, note)}  {safe(target_of(server), 200)}", "$quiet"))
 
 
 class ProjectTrust(Dialog[bool]):

@@ -324,6 +324,9 @@ class TickList(OptionList):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("space", "select", show=False)]
 
+    def on_mount(self) -> None:
+        self._rows: list[tuple[Content, bool | None]] = []
+
     def show(self, rows: Iterable[tuple[Content, bool | None]]) -> None:
         """Show rows that are ticked or not; a row with None cannot be ticked."""
         self._rows = [*rows]

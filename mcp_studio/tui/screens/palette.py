@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from textual import on
+from textual.app import ComposeResult
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.style import Style
@@ -21,6 +22,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.search import names
 from mcp_studio.tui.actions import PANES, scoped, spell_all
 from mcp_studio.tui.panes.catalog import NameFilter
+from mcp_studio.tui.views.lines import KeyBar
 from mcp_studio.tui.views.rows import cut, mark_matches, spread
 
 if TYPE_CHECKING:
@@ -31,8 +33,10 @@ DOCS = "guide calls trace remote servers workflows search safety configuration c
 _DOCS = "https://github.com/mcp-studio/mcp-studio/blob/main/docs"
 _MOST = 30
 """Catalog entries that are shown for a typed text at most."""
-_WIDTH = 78
+_WIDTH = 76
 """The cells of a row, unless the screen is narrower."""
+_BESIDE = 11
+"""The cells of the screen beside a row at least."""
 
 
 class Command(NamedTuple):
@@ -51,6 +55,13 @@ class Palette(CommandPalette):
     def __init__(self) -> None:
         providers = (ActionProvider, NameProvider, EntryProvider)
         super().__init__(providers, placeholder="Actions, tools, servers, saved calls, themes, docs …")
+
+    def compose(self) -> ComposeResult:
+        yield from super().compose()
+        yield KeyBar(lambda bound: {"escape": "Close"}.get(bound.binding.action, ""))
+
+    def on_mount(self) -> None:
+        self.query_one("#--container").border_title = "Palette"
 
     @on(Input.Submitted)
     def take(self, event: Input.Submitted) -> None:
@@ -89,7 +100,7 @@ class StudioProvider(Provider):
 
     def row(self, title: str, note: str, query: str = "") -> Content:
         """A row: a title in which the words of the query are marked, and a note at the right."""
-        room = min(_WIDTH, self.main.size.width - 6)
+        room = min(_WIDTH, self.main.size.width - _BESIDE)
         marked = mark_matches(cut(title, room), query.split(), "", "underline")
         pieces = spread(marked, [(f"  {note}", "$quiet")] if note else [], room)
         return Content.assemble(*((text, str(look)) for text, look in pieces))

@@ -1,5 +1,5 @@
-"""Images: real pictures in terminals that draw them at placeholders (Kitty, Ghostty), in others half blocks, which show
-two pixels per cell. Nothing is ever fetched.
+"""Images: real pictures in terminals that draw them at placeholders (Kitty, Ghostty) or as Sixels (foot, WezTerm and
+others), elsewhere half blocks, which show two pixels per cell. Nothing is ever fetched.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.color import Color
 from rich.console import Console
@@ -28,9 +28,6 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui.framework import PICTURE
 from mcp_studio.tui.views.rows import ASCII, glyphs
 
-if TYPE_CHECKING:
-    from textual_image.renderable import TGPImage
-
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 BYTES_MOST = 16 * 1024 * 1024
 _PIXELS = 10_000_000
@@ -41,9 +38,13 @@ _FINER = 4
 """Sampled points of an image per drawn pixel, across and down."""
 _CELL = (5, 10)
 """Pixels of a picture per cell; with `_FINER` enough for a screen of twice the usual density."""
-_PICTURE_COLUMNS = 120
-"""The widest picture: a wider one would send megabytes to the terminal, and placeholders end at column 297."""
+_COLUMNS = {"": 1_000, "kitty": 120, "sixel": 60}
+"""The widest picture. A wider one would send megabytes to the terminal, and Kitty's placeholders end at column 297;
+Sixels are made on the event loop, whenever another part of the picture is seen.
+"""
 _LIBRARY = "textual_image.renderable"
+_KITTY, _SIXEL = "kitty|ghostty", "foot|wezterm|iterm|mlterm|contour"
+"""Parts of the names of terminals that are asked whether they draw pictures at placeholders, and as Sixels."""
 _LATEST = 2.0
 """Seconds after which a terminal answers no more."""
 
@@ -78,15 +79,26 @@ class ImageView(Widget):
 
     async def _show(self, width: int) -> None:
         plain = glyphs() is ASCII
-        library = None if plain else await _library(self.app)
-        make = partial(picture, library=library) if library else partial(draw, ascii=plain)
+        kind = "" if plain else await _kind(self.app)
+        make = {"": partial(draw, ascii=plain), "kitty": picture, "sixel": _shrunk}[kind]
+        most = min(width, _COLUMNS[kind])
         try:
-            rows = await asyncio.to_thread(lambda: make(self._load(), width, self._rows_most))
+            made: Any = await asyncio.to_thread(lambda: make(self._load(), most, self._rows_most))
+            rows = self._sixels(*made) if kind == "sixel" else made
         except (ValueError, OSError) as problem:
             rows = [Strip([Segment(safe(problem, 300), self.rich_style)])]
         self._drawn = rows
         self.styles.height = len(rows)
         self.refresh()
+
+    def _sixels(self, across: int, down: int, small: Any) -> list[Strip]:
+        """Let the library's widget draw the image over blank rows, which it does while no dialog is open."""
+        from textual_image.widget import SixelImage
+
+        if (view := self.query_one_optional(SixelImage)) is None:
+            self.mount(view := SixelImage())
+        view.image, view.styles.width, view.styles.height = small, across, down
+        return [Strip.blank(across)] * down
 
     def render_line(self, y: int) -> Strip:
         blank = Strip.blank(self.size.width, self.rich_style)
@@ -109,27 +121,28 @@ def draw(data: bytes, width: int, height: int, *, ascii: bool = False) -> list[S
     return [Strip([cell(x, y) for x in range(across)]) for y in range(down)]
 
 
-async def _library(app: App[Any]) -> type[TGPImage] | None:
-    """What draws pictures, when the terminal can; it is asked once, and only if its name says that it may.
+async def _kind(app: App[Any]) -> str:
+    """How the terminal draws pictures, if it does; it is asked once, and only if its name says that it may.
 
     The library asks the terminal while it is imported, and reads the answer: the app must not read meanwhile. It waits
     for 0.1 seconds only, and the app would take a later answer for keys.
     """
-    name = f"{os.environ.get('TERM')} {os.environ.get('TERM_PROGRAM')}"
+    name = f"{os.environ.get('TERM')} {os.environ.get('TERM_PROGRAM')}".lower()
     within = any(map(os.environ.get, ("TMUX", "STY", "ZELLIJ")))
-    if app.is_headless or within or not re.search("kitty|ghostty", name):
-        return None
+    if app.is_headless or within or not re.search(f"{_KITTY}|{_SIXEL}", name):
+        return ""
     # The terminal finds a picture by the colour of its placeholders.
     if app.no_color or app.console.color_system != "truecolor" or not (os.isatty(0) and os.isatty(1)):
-        return None
+        return ""
     await asyncio.to_thread(import_module, "numpy")  # which the library imports: the screen is away for less time
     with nullcontext() if _LIBRARY in sys.modules else app.suspend():
-        draws = _draws_pictures()
-    return import_module(_LIBRARY).TGPImage if draws else None
+        found = _found()
+    # Others that know Kitty's protocol do not know its placeholders.
+    return found if found == "sixel" or re.search(_KITTY, name) else ""
 
 
 @cache
-def _draws_pictures() -> bool:
+def _found() -> str:
     """Let the library ask the terminal, and read what it answers later.
 
     The terminal answers in order, so its answer to a last question ends the wait.
@@ -138,29 +151,33 @@ def _draws_pictures() -> bool:
     import tty
 
     library, before, answers = import_module(_LIBRARY), termios.tcgetattr(0), b""
+    if is_sixel := library.Image is library.SixelImage:
+        import_module("textual_image.widget")  # which asks for the size of a cell
     tty.setcbreak(0)
     os.write(1, b"\x1b[5n")
     while b"\x1b[0n" not in answers and select.select([0], [], [], _LATEST)[0]:
         answers += os.read(0, 1_000)
     termios.tcsetattr(0, termios.TCSANOW, before)
-    return library.Image is library.TGPImage or b";OK" in answers
+    return "sixel" if is_sixel else "kitty" if library.Image is library.TGPImage or b";OK" in answers else ""
 
 
-def picture(data: bytes, width: int, height: int, library: type[TGPImage]) -> list[Strip]:
+def picture(data: bytes, width: int, height: int) -> list[Strip]:
     """Decode an image, send it to the terminal, and return the rows of placeholders where the terminal draws it.
 
     Raises:
         ValueError: the data is no image, or the image is too large.
     """
-    across, down, small = _shrunk(data, min(width, _PICTURE_COLUMNS), height, _CELL)
+    from textual_image.renderable import TGPImage
+
+    across, down, small = _shrunk(data, width, height)
     console = Console(file=io.StringIO())
     room = console.options.update(width=across, height=down)
-    rows = console.render(library(small, "auto", "auto"), room)
+    rows = console.render(TGPImage(small, "auto", "auto"), room)
     mark = Style(meta={PICTURE: True})
     return [Strip([Segment(row.text.rstrip("\n"), (row.style or mark) + mark)]) for row in rows]
 
 
-def _shrunk(data: bytes, width: int, height: int, cell: tuple[int, int]) -> tuple[int, int, Any]:
+def _shrunk(data: bytes, width: int, height: int, cell: tuple[int, int] = _CELL) -> tuple[int, int, Any]:
     """Cells across, rows down, and the image reduced to them.
 
     A large image is sampled in its stored colours, which is quick and needs no second copy in memory.

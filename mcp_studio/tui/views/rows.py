@@ -499,7 +499,8 @@ class VirtualList(CursorView, Generic[T]):
         return self._draw_row(self.rows[index], width, selected)
 
     def row_highlighted(self, index: int) -> None:
-        self.post_message(self.Highlighted(self.row, self))
+        # The list itself has to be the sender: a message that the owner makes while it changes rows ends at the owner.
+        self.call_next(lambda: self.post_message(self.Highlighted(self.row, self)))
 
     def row_chosen(self, index: int) -> None:
         self.post_message(self.Chosen(self.rows[index], self))

@@ -21,7 +21,7 @@ from mcp_studio.trace.message import Columns, Recording, WireMessage, codes
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.trace.search import Search
 from mcp_studio.trace.server_tap import beginning
-from mcp_studio.tui.views.rows import CursorView, Line, Piece, fit, glyphs
+from mcp_studio.tui.views.rows import CursorView, Line, Piece, cut_inside, fit, glyphs
 
 _DEEPEST = 3
 """Levels by which a request that belongs to another is indented at most."""
@@ -96,14 +96,16 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
     named = _indented(columns, row, safe(method, 120) or kind)
     about = _about(recording, row, kind, cells.target + cells.method)
-    if not cells.target or not method:  # the target begins in the column of the method
+    if apart := bool(cells.target and method):
+        named = cut_inside(named, cells.method)
+    else:  # the target, or the text of a message without a method, begins in the column of the method
         named, about = f"{named} {about}", ""
+    spare = 0 if apart or not cells.target else cells.target + 2
     ms, took = columns.ms(row), ""
     if outcome and kind in ("request", "result", "error"):
         took = signs.more if outcome == "open" else signs.dash
     if took and ms is not None:
         took = f"{ms:.1f}" if ms < 9.95 else f"{ms:.0f}" if ms < 99_950 else f"{ms / 1000:.0f} s"
-    spare = 0 if about or not cells.target else cells.target + 2
     return _line(
         _remarks((flags,)),
         (fit(units.clock(columns.time[row], cells.time > 12), cells.time, right=True), "dim"),
