@@ -64,6 +64,8 @@ class Layout:
         self._screen = screen
         self._shares: dict[str, float] = {}
         """Sizes in hundredths of the screen, so that a small terminal keeps what was arranged on a large one."""
+        self._sizes: dict[str, float | None] = {}
+        """The sizes in cells that the panes have now; None for that of the style sheet."""
         self._saved: dict[str, Json] = {}
         self._file = screen.app.studio.paths.state / "layout.json"
         self.dragged: str | None = None
@@ -139,6 +141,9 @@ class Layout:
             share = self._shares.get(key) if self._fits(border) else None
             styles = self._screen.query_one(f"#{border.name}").styles
             size = share and max(border.least, round(share * self._screen.size[not border.wide] / 100))
+            if size == self._sizes.get(key):  # setting it would lay out the screen
+                continue
+            self._sizes[key] = size
             if border.wide:
                 styles.width, styles.max_width = size, size and "80%"
             else:
@@ -166,6 +171,8 @@ class MainScreen(Screen[None]):
     def __init__(self, answer_passphrases: Callable[[AskPassphrase | None], None] = lambda ask: None) -> None:
         super().__init__()
         self._answer_passphrases = answer_passphrases
+        self._now = {"cancel": False, "pending": False}
+        """Whether there is something for these keys of the screen."""
         self._stale = False
         """Whether metrics of messages have changed since they were shown."""
 
@@ -223,7 +230,7 @@ class MainScreen(Screen[None]):
                 history.reload()
         if event.stores & {"servers", "inbox"}:
             self.header.show()
-            self.refresh_bindings()
+            self._show_keys()
         if "trace" in event.stores:
             self.trace.table.refresh_entries()
             self._stale = True
@@ -293,13 +300,18 @@ class MainScreen(Screen[None]):
         if event.started and self.app.screen is self and pane is not None:
             if pane is self.call or isinstance(self.focused, Input):
                 self.go_to(self.result if pane is self.call else pane)
-        self.refresh_bindings()
+        self._show_keys()
+
+    def _show_keys(self) -> None:
+        """Show the keys for a running call and for pending requests while there are some."""
+        before, self._now = self._now, {"cancel": self.call.running, "pending": bool(self.app.studio.inbox.pending)}
+        if before != self._now:
+            self.refresh_bindings()
 
     def _key_label(self, bound: ActiveBinding) -> str | None:
-        """Show the keys for a running call and for pending requests while there are some, and not what has to wait."""
-        inbox, running = self.app.studio.inbox, self.call.running
-        now = {"cancel": running, "pending": inbox.pending} if bound.node is self else {}
-        return "" if now.get(bound.binding.action, not (running and bound.node is self.result)) else None
+        """Hide the keys for what there is not, and for what has to wait for a running call."""
+        waits = bound.node is self.result and self._now["cancel"]
+        return "" if (self._now.get(bound.binding.action, True) if bound.node is self else not waits) else None
 
     def on_result_pane_rerun_requested(self) -> None:
         self.call.action_submit(fresh=True)

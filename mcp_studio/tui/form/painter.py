@@ -14,7 +14,6 @@ from rich.style import Style
 from textual import events
 from textual.geometry import Size
 from textual.strip import Strip
-from textual.widget import Widget
 
 from mcp_studio.record import record
 from mcp_studio.safetext import safe
@@ -27,7 +26,7 @@ from mcp_studio.tui.form.choices import DropDown, Target
 from mcp_studio.tui.form.editors import take_key
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.rows import MOST_CHILDREN, Row
-from mcp_studio.tui.views.rows import ASCII, Piece, cut, fit, glyphs, width_of
+from mcp_studio.tui.views.rows import ASCII, Piece, Steady, cut, fit, glyphs, width_of
 
 if TYPE_CHECKING:
     from mcp_studio.tui.form.view import FormView
@@ -381,7 +380,7 @@ def sign_of(severity: str) -> tuple[str, str]:
     return (glyphs().bad, "bad") if severity == "error" else (glyphs().warning, "warn")
 
 
-class FormCanvas(Widget, can_focus=True):
+class FormCanvas(Steady, can_focus=True):
     """Shows the lines that the form draws. Has the focus while the current row needs no editor.
 
     A look is the name of one component class, or of two: the background, and the text on it.

@@ -25,7 +25,7 @@ from mcp_studio.tui.form.editors import AreaEditor, Overlay
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.painter import Drawn, FormCanvas, Here, Painter
 from mcp_studio.tui.form.rows import Kind, Row
-from mcp_studio.tui.views.rows import Piece
+from mcp_studio.tui.views.rows import Piece, Steady
 
 if TYPE_CHECKING:
     from mcp_studio.tui.screens.field_menu import FieldHelp
@@ -36,7 +36,7 @@ _PRESS = 0.4
 """Seconds after which a mouse button is up again."""
 
 
-class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
+class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
     """Rows that edit one value: `show` a form; a `Changed` message follows every edit.
 
     One widget draws all rows, and one editor lies over the field of the current row, so that a thousand rows cost no

@@ -33,11 +33,11 @@ from mcp_studio.studio import Studio
 from mcp_studio.tui.bridge import CallChanged, relay
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.panes.history import HistoryList, SavedCalls
-from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.panes.pane import Pane, Place
 from mcp_studio.tui.panes.result import COLOURS
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.lines import TabLine
-from mcp_studio.tui.views.rows import Findable, TextView, glyphs
+from mcp_studio.tui.views.rows import Findable, Steady, TextView, glyphs
 
 if TYPE_CHECKING:
     from mcp_studio.tui.form.json_editor import JsonEditor
@@ -57,6 +57,14 @@ _PAUSE = 0.15
 """Seconds without a key after which the value is checked against its whole schema."""
 _RESULTS = 64 << 20
 """Bytes of finished results that stay in memory; each result counts for at least a twentieth of them."""
+
+
+class _Scroll(VerticalScroll, Steady):
+    """Description and form."""
+
+
+class _Text(Static, Steady):
+    """The description."""
 
 
 class CallPane(Pane, scope="call"):
@@ -120,10 +128,10 @@ class CallPane(Pane, scope="call"):
         with Horizontal(id="call-head"):
             yield TabLine(_TABS)
             yield Static(id="call-badge", markup=False)
-        with VerticalScroll(id="call-form", can_focus=False):
-            yield Static(id="description", markup=False)
+        with _Scroll(id="call-form", can_focus=False):
+            yield _Text(id="description", markup=False)
             yield Static(id="notice", markup=False)
-        yield Vertical(id="call-view")
+        yield Place(id="call-view")
         yield Horizontal(id="server-actions")
         with Horizontal(id="call-actions"):
             yield Checkbox("Run as a task", id="as-task", compact=True)

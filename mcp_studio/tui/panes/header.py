@@ -37,7 +37,8 @@ class StudioHeader(PartLine, Static):
             shown[name] = self.part(text.stylize_before(_PARTS[name][1]), f"screen.{_PARTS[name][0]}", "underline")
         left = Content("   ").join(shown[name] for name in _PARTS if shown.get(name) and name != "pending")
         line = left.pad_right(self.size.width - left.cell_length - shown["pending"].cell_length) + shown["pending"]
-        self.update(line, layout=False)
+        if not isinstance(self.content, Content) or not line.is_same(self.content):
+            self.update(line, layout=False)
 
     on_resize = watch_pointed = show
 

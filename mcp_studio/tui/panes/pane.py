@@ -16,9 +16,14 @@ from mcp_studio.safetext import safe
 from mcp_studio.tui.actions import Scope, bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.views.lines import TabLine
+from mcp_studio.tui.views.rows import Steady
 
 
-class Pane(Vertical):
+class Place(Vertical, Steady):
+    """Where a pane puts its views."""
+
+
+class Pane(Vertical, Steady):
     """A pane owns its calls to the studio and its dialogs; news for other panes it posts as messages.
 
     A subclass names its `scope`, which is also its id, in the class statement.

@@ -26,7 +26,7 @@ from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui import server_files
 from mcp_studio.tui.external import file_stem
-from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.panes.pane import Pane, Place
 from mcp_studio.tui.views.json_view import JsonView, first_objects, marks_of
 from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
@@ -91,7 +91,7 @@ class ResultPane(Pane, scope="result"):
             yield Static(id="result-status", markup=False)
         yield Horizontal(id="result-running")
         yield Static(id="result-notes", markup=False)
-        yield Vertical(id="result-view")
+        yield Place(id="result-view")
 
     def on_mount(self) -> None:
         self.show_title("Result")

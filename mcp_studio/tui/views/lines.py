@@ -13,6 +13,7 @@ from textual.events import MouseMove
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import Reactive, reactive
+from textual.screen import Screen
 from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Input
@@ -48,19 +49,27 @@ class KeyBar(PartLine):
         """`label` gives a binding another name than its own; None hides it."""
         super().__init__()
         self._label = label
+        self._keys: list[tuple[str, Binding]] = []
 
     def on_mount(self) -> None:
-        self.screen.bindings_updated_signal.subscribe(self, lambda screen: self.refresh())
+        self.screen.bindings_updated_signal.subscribe(self, self._look)
 
-    def render(self) -> Content:
-        line, seen, keys = Content(), set[str](), dict[str, Binding]()
-        for bound in self.screen.active_bindings.values():
-            binding, label = bound.binding, self._label(bound)
-            if binding.show and binding.action not in seen and label is not None:
+    def _look(self, screen: Screen[object]) -> None:
+        """Find the keys, and draw the line if they have changed: with it, all that stands beside it is drawn."""
+        seen, keys = set[str](), dict[str, Binding]()
+        for bound in screen.active_bindings.values():
+            binding = bound.binding
+            if binding.show and binding.action not in seen and (label := self._label(bound)) is not None:
                 seen.add(binding.action)
                 # Of two keys that close a dialog, the later one, esc, does so everywhere.
                 keys[label or binding.description] = binding
-        for label, binding in keys.items():
+        if self._keys != [*keys.items()]:
+            self._keys = [*keys.items()]
+            self.refresh()
+
+    def render(self) -> Content:
+        line = Content()
+        for label, binding in self._keys:
             name = (f" {self.app.get_key_display(binding)} ", "bold $footer-key-foreground")
             key = Content.assemble(name, (f"{label} ", "$footer-description-foreground"))
             if line.cell_length + key.cell_length <= self.size.width + 1:  # the last blank may be cut
@@ -129,4 +138,4 @@ class TabLine(PartLine, can_focus=True):
 class FilterInput(Input):
     """A line for a filter: typing does not lay out the whole screen, as each letter does in Textual's."""
 
-    virtual_size = Reactive(Size(0, 0))
+    virtual_size = Reactive(Size(0, 0), repaint=False)

@@ -28,6 +28,7 @@ from textual.reactive import Reactive, reactive
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.jsontext import text_of_piece
@@ -221,6 +222,16 @@ def choose(*, ascii: bool) -> Glyphs:
 # Lists and viewers
 
 
+class Steady(Widget):
+    """A base, after Textual's own, of widgets whose place does not depend on the size of what is inside.
+
+    Textual lays out the whole screen again when that size has changed, so each change of a height inside a widget that
+    is as high as its content costs two layouts, and all is drawn twice.
+    """
+
+    virtual_size = Reactive(Size(0, 0), repaint=False)
+
+
 class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
     """Rows by number, each one line high.
 
@@ -232,8 +243,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
     BINDINGS = bindings("list")
     COMPONENT_CLASSES: ClassVar[set[str]] = {"view--cursor"}
 
-    virtual_size = Reactive(Size(0, 0))
-    """Unlike Textual's, a change of it does not lay out the whole screen."""
+    virtual_size = Reactive(Size(0, 0), repaint=False)
     empty = reactive("")
     """The text that is shown while there are no rows."""
 

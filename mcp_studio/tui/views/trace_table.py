@@ -431,7 +431,7 @@ class TraceTable(CursorView):
 
     def on_resize(self) -> None:
         self._cells = widths_for(self.row_width)
-        self._header.update(header(self._cells))
+        self._header.update(header(self._cells), layout=False)
         self.look_at_store()
         super().on_resize()
 
