@@ -12,17 +12,7 @@ from itertools import chain, islice
 from typing import Literal, NamedTuple
 
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding
-from mcp_studio.trace.message import (
-    DIRECTIONS,
-    GREETINGS,
-    KINDS,
-    Columns,
-    MessageKind,
-    Recording,
-    WireMessage,
-    codes,
-    rows_with,
-)
+from mcp_studio.trace.message import DIRECTIONS, GREETINGS, KINDS, Columns, Recording, WireMessage, codes, rows_with
 
 Relation = Literal["root", "asked", "round", "task", "retry", "step", "http", "note"]
 """The relation of a node to its parent.
@@ -43,7 +33,7 @@ _NOTE = KINDS.index("note") | DIRECTIONS.index("none") << 4
 _HEAD_OUT, _HEAD_IN = _HTTP | _OUT << 4, _HTTP | _IN << 4
 _ASKED = _REQUEST | _OUT << 4
 """A request of ours."""
-PRINTED: tuple[MessageKind, ...] = ("stderr", "stray", "note")
+PRINTED = ("stderr", "stray", "note")
 """Kinds of entries that are no messages of MCP."""
 _ANY_HTTP, _PRINTED, _NOTIFIED = codes("http"), codes(*PRINTED), codes("notification", direction="in")
 _TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
