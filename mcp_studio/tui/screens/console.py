@@ -170,7 +170,8 @@ class Console(Dialog[None]):
         sender = self._sender
         if sender is None:
             words = f"{self._server} is not connected. {_ALONE} opens a connection that sends nothing by itself."
-            self.app.say(words, "warning")
+            self._exchange = None
+            self._tell("outcome", "warning", words)
             return
         self._remember()
         frame, newlines = frame_of(self.editor.text)

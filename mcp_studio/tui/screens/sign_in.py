@@ -96,6 +96,7 @@ class SignInDialog(Dialog[Answer]):
         "running": ("exchanges", "cancel"),
         "paused": ("send", "send_all", "exchanges", "cancel"),
         "browser": ("open_page", "copy", "exchanges", "cancel"),
+        "elsewhere": ("copy", "exchanges", "cancel"),
         "choosing": ("take", "cancel"),
         "client": ("take", "copy", "exchanges", "cancel"),
         "failed": ("begin", "exchanges"),
@@ -192,9 +193,9 @@ class SignInDialog(Dialog[Answer]):
 
     @property
     def _at(self) -> str:
-        """The state of the sign-in, or the state before there is one."""
-        if self._run is not None:
-            return self._run.state
+        """The state of the sign-in, or the state before there is one; `elsewhere`: no browser can be opened here."""
+        if (run := self._run) is not None:
+            return "elsewhere" if run.state == "browser" and not (run.opened or self._has_browser) else run.state
         return "before" if self._refusal is None else "refused"
 
     def look(self) -> None:
@@ -221,7 +222,7 @@ class SignInDialog(Dialog[Answer]):
         self.query_one("#back", Button).label = "Close" if self._run is not None and self._run.over else "Later"
         self.issuers.display = at == "choosing"
         self.client_id.display = self.client_secret.display = at == "client"
-        self.redirect.display = at == "browser"
+        self.redirect.display = at in ("browser", "elsewhere")
         if at == "choosing" and self._run is not None:
             self.issuers.set_options(Option(Content(safe(issuer, 600))) for issuer in self._run.choices)
             self.issuers.highlighted = 0
@@ -306,8 +307,7 @@ class SignInDialog(Dialog[Answer]):
     @work(group="page", exclusive=True)
     async def action_open_page(self) -> None:
         if (run := self._run) is not None and not await run.open_page():
-            why = f"Not opened: {run.refusal}" if run.refusal else "There is no browser here. Copy the address."
-            self.note(why, "bad")
+            self.note(f"Not opened: {run.refusal or 'no browser answered. Copy the address.'}", "bad")
 
     def action_copy(self) -> None:
         """Copy the page's address; or the redirect URI, if the person must register a client with it."""
