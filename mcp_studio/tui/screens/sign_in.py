@@ -99,8 +99,8 @@ class SignInDialog(Dialog[Answer]):
         "elsewhere": ("copy", "exchanges", "cancel"),
         "choosing": ("take", "cancel"),
         "client": ("take", "copy", "exchanges", "cancel"),
-        "failed": ("begin", "exchanges"),
-        "cancelled": ("begin", "exchanges"),
+        "failed": ("begin", "keep", "exchanges"),
+        "cancelled": ("begin", "keep", "exchanges"),
         "done": ("back", "token", "exchanges"),
     }
     """The buttons by state, the first being the default; Close or Later is always there."""
@@ -337,14 +337,14 @@ class SignInDialog(Dialog[Answer]):
         studio = self.app.studio
         now = "memory" if self._refusal is not None else studio.sign_ins.accounts.keeping
         lacking = self._refusal is not None and studio.sign_ins.accounts.keeping == "keyring"
-        places = _PLACES[1:] if lacking else _PLACES
-        place = await self.app.push_screen_wait(Choose("Where tokens are kept", places, now))
+        place = await self.app.push_screen_wait(Choose("Where tokens are kept", _PLACES[lacking:], now))
         if not place:
             return
         if place == "file" and studio.config.settings.secrets != "file":
             file = await server_files.keep_secrets_in_file(studio)
             self.app.say(f'{file} says so now: [secrets] store = "file".')
         studio.sign_ins.accounts.keep_in(place)
+        self._run = None
         await self._look_up_place()
 
     def action_token(self) -> None:
@@ -423,7 +423,7 @@ def _ended(run: SignIn) -> Parts:
     parts: Parts = [(f"{mark} {safe(message, 1_500, lines=True)}\n", look)]
     failed = [step for step in run.steps if step.state == "failed"]
     hints = dict.fromkeys((hint, *(step.hint for step in failed)))
-    parts += [f"{safe(hint, 1_000, lines=True)}\n" for hint in hints if hint]
+    parts += [f"{safe(hint, 1_000, lines=True)}\n".replace("`", "") for hint in hints if hint]
     for newest in failed[0].exchanges[-1:] if failed else ():
         sent = f"{safe(newest.method, 20)} {safe(newest.url, 600)} {glyphs().sent} {newest.status or 'no answer'}"
         beginning = "\n".join(safe(newest.response, 1_200, lines=True).split("\n")[:_LINES])
