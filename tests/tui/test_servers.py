@@ -327,7 +327,7 @@ async def test_the_console_sends_what_is_written_and_loses_nothing() -> None:
         await stage.hides("connected without a handshake")
         await stage.studio.manager.stop("raw")
         await stage.press("ctrl+j")
-        await stage.shows("▲ raw is not connected. No handshake opens a connection")
+        await stage.shows("▲ Not connected. The button No handshake opens")
 
 
 async def test_log_messages_are_found_by_level_and_words_and_another_level_is_asked_for() -> None:

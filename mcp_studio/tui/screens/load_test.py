@@ -10,7 +10,7 @@ from textual import on
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Input, ProgressBar, Static
+from textual.widgets import Input, ProgressBar, Static
 
 from mcp_studio.call.load_test import MOST, MOST_AT_ONCE, Load, past_of_load
 from mcp_studio.jsontext import pretty
@@ -82,7 +82,6 @@ class LoadTest(RunDialog):
 
     def look(self) -> None:
         self.offer_pending()
-        self.query_one("#copy", Button).disabled = self.load is None
         if self.load is None:
             return
         bar = self.query_one(ProgressBar)
@@ -96,7 +95,9 @@ class LoadTest(RunDialog):
         self.workers.cancel_node(self)
 
     def action_copy(self) -> None:
-        if self.load is not None:
+        if self.load is None:
+            self.app.say("There are no figures yet.", "warning")
+        else:
             self.app.copy(pretty(self.load.figures()), "the figures")
 
 
