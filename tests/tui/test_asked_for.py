@@ -163,6 +163,8 @@ async def test_a_completion_is_written_as_text_or_json_and_checked() -> None:
         await stage.shows("x{", "Reply as JSON")
         await stage.press("ctrl+j")
         await stage.shows("Not sent: ")
+        await stage.press("ctrl+pageup")
+        await stage.shows("✗ invalid JSON")
         await stage.press("delete")
         await stage.until(lambda: request.draft["text"] == "", "JSON again")
         await stage.press("ctrl+j")

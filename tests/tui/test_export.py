@@ -42,7 +42,11 @@ async def test_what_is_chosen_is_written_and_opens_again_and_problems_are_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     async with on_stage(raw(), size=(80, 24)) as stage:
-        await stage.press("5", "end")
+        await stage.press("5", "home")
+        await dialog(stage)
+        await stage.shows("Export the trace", "The whole trace")
+        assert "This exchange" not in stage.text, "the first entry is a note"
+        await stage.press("escape", "end")
         await dialog(stage)
         await stage.shows("This exchange: .+ 2 messages", "The whole trace", "Format", "Folder", "Export +Cancel")
         await stage.press("ctrl+j")
@@ -65,6 +69,10 @@ async def test_what_is_chosen_is_written_and_opens_again_and_problems_are_told(
         screen.query_one(Input).value = str(tmp_path / "file")
         await stage.press("ctrl+j")
         await stage.shows("is there already")
+        screen.query_one(Input).value = str(tmp_path / "no" / "such")
+        await stage.hides("is there already")
+        await stage.press("ctrl+j")
+        await stage.shows("There is no folder")
         screen.query_one(Input).value = str(tmp_path / "new")
         await stage.press("ctrl+j")
         await home(stage)

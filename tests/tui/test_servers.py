@@ -329,6 +329,9 @@ async def test_the_console_sends_what_is_written_and_loses_nothing() -> None:
         await stage.shows("← result +1", '"protocolVersion": "2025-11-25"')
         await screen.run_action("alone")
         await stage.hides("connected without a handshake")
+        await stage.studio.manager.stop("raw")
+        await stage.press("ctrl+j")
+        await stage.shows("▲ Not connected. The button No handshake opens")
 
 
 async def test_log_messages_are_found_by_level_and_words_and_another_level_is_asked_for() -> None:

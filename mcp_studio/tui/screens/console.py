@@ -167,8 +167,8 @@ class Console(Dialog[None]):
         """Send the frame exactly as typed."""
         sender = self._sender
         if sender is None:
-            words = f"{self._server} is not connected. {_ALONE} opens a connection that sends nothing by itself."
-            self.app.say(words, "warning")
+            self._exchange = None
+            self._tell("outcome", "warning", f"Not connected. The button {_ALONE} opens a bare connection.")
             return
         self._remember()
         frame, newlines = frame_of(self.editor.text)

@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Button, Input, RadioButton, RadioSet, Select, Static
 
+from mcp_studio.errors import UsageError
 from mcp_studio.present import units
 from mcp_studio.trace.export.collector import PATH, send
 from mcp_studio.trace.export.formats import FORMATS, export
@@ -39,7 +40,7 @@ def parts_of(recording: Recording, entry: WireMessage | None, filtered: Sequence
     """The parts that the person can export, the most likely first.
 
     Args:
-        entry: the entry under the cursor.
+        entry: the entry under the cursor; a note or a line of stderr is no exchange.
         filtered: the numbers that a query finds; None without a query.
     """
     parts = [
@@ -47,7 +48,7 @@ def parts_of(recording: Recording, entry: WireMessage | None, filtered: Sequence
         Part("filtered", "what the query shows", filtered or ()),
         Part("everything", "the whole trace", range(recording.first_number, recording.total + 1)),
     ]
-    if entry is not None:
+    if entry is not None and entry.kind not in ("note", "stderr"):
         parts.insert(1, Part("exchange", f"this exchange: {name_of(entry)}", family_of(recording, entry.number)))
     return [part for part in parts if part.numbers]
 
@@ -93,23 +94,23 @@ class Export(Dialog[None]):
     @on(Input.Changed)
     def _keep_place(self, event: Input.Changed) -> None:
         self.last_places[self._sends] = event.value
+        self.note("")
 
     @on(Input.Submitted)
     @work(group="export", exclusive=True)
     async def action_write(self) -> None:
         self.query_one("#write", Button).disabled = True
         part = self._parts[self.query_one(RadioSet).pressed_index]
-        try:
-            with self.noting():
-                self.app.say(await (self._send(part) if self._sends else self._save(part)))
-                self.dismiss(None)
-        finally:
-            if self.is_attached:
-                self.query_one("#write", Button).disabled = False
+        with self.noting():
+            self.app.say(await (self._send(part) if self._sends else self._save(part)))
+            self.dismiss(None)
+        self.query_one("#write", Button).disabled = False
 
     async def _save(self, part: Part) -> str:
         kind, redactor = self.last_format, self.app.studio.redactor
         path = new_file(self.last_places[False], part.name, FORMATS[kind].ending)
+        if not (above := path.parent.parent).is_dir():  # one new folder is meant, several are a slip
+            raise UsageError(f"There is no folder {above}.")
         title = f"A trace: {part.about}"
         count = await export(self._recording, part.numbers, kind, path, redactor, title=title, progress=self._told)
         size = (await asyncio.to_thread(path.stat)).st_size
@@ -129,6 +130,7 @@ class Export(Dialog[None]):
         if self.workers.cancel_group(self, "export"):
             sent = "what was sent is sent" if self._sends else "nothing was written"
             self.note(f"Stopped; {sent}.", "bad")
+            self.query_one("#write", Button).disabled = False
         else:
             self.dismiss(None)
 

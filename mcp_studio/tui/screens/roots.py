@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -31,7 +30,6 @@ from mcp_studio.tui.server_files import keep_roots
 from mcp_studio.tui.views.rows import glyphs
 
 
-@cache
 def roots_form() -> Form:
     roots: Json = {"type": "array", "items": table_schema(Root(""), ("uri", "name"), ("uri",)), "maxItems": 50}
     return build({"type": "object", "properties": {"roots": roots}, "required": ["roots"]}, strict=True)

@@ -77,7 +77,7 @@ class Sampling(RequestDialog):
         as_json = self.query_one(TabLine).active == "as-json"
         if not as_json and (self.json.unreadable or not _is_text(self._reply)):
             self.query_one(TabLine).active = "as-json"
-            self.note("The reply has parts that only JSON can show.", "bad")
+            self.note(self._problem() if self.json.unreadable else "The reply has parts that text cannot show.", "bad")
             return
         if as_json and not self._as_json:
             self.json.show(self._reply)

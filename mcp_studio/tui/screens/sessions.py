@@ -1,4 +1,4 @@
-"""Recorded sessions: opened, compared, deleted; files of others are opened here, too."""
+"""Recorded sessions: opened, deleted; files of others are opened here, too."""
 
 from __future__ import annotations
 

@@ -96,10 +96,11 @@ class SignInDialog(Dialog[Answer]):
         "running": ("exchanges", "cancel"),
         "paused": ("send", "send_all", "exchanges", "cancel"),
         "browser": ("open_page", "copy", "exchanges", "cancel"),
+        "elsewhere": ("copy", "exchanges", "cancel"),
         "choosing": ("take", "cancel"),
         "client": ("take", "copy", "exchanges", "cancel"),
-        "failed": ("begin", "exchanges"),
-        "cancelled": ("begin", "exchanges"),
+        "failed": ("begin", "keep", "exchanges"),
+        "cancelled": ("begin", "keep", "exchanges"),
         "done": ("back", "token", "exchanges"),
     }
     """The buttons by state, the first being the default; Close or Later is always there."""
@@ -192,9 +193,9 @@ class SignInDialog(Dialog[Answer]):
 
     @property
     def _at(self) -> str:
-        """The state of the sign-in, or the state before there is one."""
-        if self._run is not None:
-            return self._run.state
+        """The state of the sign-in, or the state before there is one; `elsewhere`: no browser can be opened here."""
+        if (run := self._run) is not None:
+            return "elsewhere" if run.state == "browser" and not (run.opened or self._has_browser) else run.state
         return "before" if self._refusal is None else "refused"
 
     def look(self) -> None:
@@ -221,7 +222,7 @@ class SignInDialog(Dialog[Answer]):
         self.query_one("#back", Button).label = "Close" if self._run is not None and self._run.over else "Later"
         self.issuers.display = at == "choosing"
         self.client_id.display = self.client_secret.display = at == "client"
-        self.redirect.display = at == "browser"
+        self.redirect.display = at in ("browser", "elsewhere")
         if at == "choosing" and self._run is not None:
             self.issuers.set_options(Option(Content(safe(issuer, 600))) for issuer in self._run.choices)
             self.issuers.highlighted = 0
@@ -306,8 +307,7 @@ class SignInDialog(Dialog[Answer]):
     @work(group="page", exclusive=True)
     async def action_open_page(self) -> None:
         if (run := self._run) is not None and not await run.open_page():
-            why = f"Not opened: {run.refusal}" if run.refusal else "There is no browser here. Copy the address."
-            self.note(why, "bad")
+            self.note(f"Not opened: {run.refusal or 'no browser answered. Copy the address.'}", "bad")
 
     def action_copy(self) -> None:
         """Copy the page's address; or the redirect URI, if the person must register a client with it."""
@@ -337,14 +337,14 @@ class SignInDialog(Dialog[Answer]):
         studio = self.app.studio
         now = "memory" if self._refusal is not None else studio.sign_ins.accounts.keeping
         lacking = self._refusal is not None and studio.sign_ins.accounts.keeping == "keyring"
-        places = _PLACES[1:] if lacking else _PLACES
-        place = await self.app.push_screen_wait(Choose("Where tokens are kept", places, now))
+        place = await self.app.push_screen_wait(Choose("Where tokens are kept", _PLACES[lacking:], now))
         if not place:
             return
         if place == "file" and studio.config.settings.secrets != "file":
             file = await server_files.keep_secrets_in_file(studio)
             self.app.say(f'{file} says so now: [secrets] store = "file".')
         studio.sign_ins.accounts.keep_in(place)
+        self._run = None
         await self._look_up_place()
 
     def action_token(self) -> None:
@@ -423,7 +423,7 @@ def _ended(run: SignIn) -> Parts:
     parts: Parts = [(f"{mark} {safe(message, 1_500, lines=True)}\n", look)]
     failed = [step for step in run.steps if step.state == "failed"]
     hints = dict.fromkeys((hint, *(step.hint for step in failed)))
-    parts += [f"{safe(hint, 1_000, lines=True)}\n" for hint in hints if hint]
+    parts += [f"{safe(hint, 1_000, lines=True)}\n".replace("`", "") for hint in hints if hint]
     for newest in failed[0].exchanges[-1:] if failed else ():
         sent = f"{safe(newest.method, 20)} {safe(newest.url, 600)} {glyphs().sent} {newest.status or 'no answer'}"
         beginning = "\n".join(safe(newest.response, 1_200, lines=True).split("\n")[:_LINES])

@@ -54,7 +54,7 @@ def figures_of(tally: Tally) -> dict[str, tuple[float, str]]:
     times = zip(TITLES[3:], (tally.average, tally.p50, tally.p95, tally.p99), strict=True)
     return {
         "Count": (tally.count, f"{tally.count:,}"),
-        "Errors": (tally.errors, f"{tally.error_rate * 100:.3g}%" if tally.errors else ""),
+        "Errors": (tally.error_rate, f"{tally.error_rate * 100:.3g}%" if tally.errors else ""),
         **{title: (ms or 0.0, took_text(ms)) for title, ms in times},
     }
 
