@@ -337,7 +337,7 @@ class FormModel:
             if row.path:
                 self.put(row.path, "" if isinstance(row.field, fields.Text) else None)
             return
-        state = self._read(row.path) if typing is not None else without(self._read(row.path), row.path)
+        state = self._read(row.path) if typing is not None else without(self._state, row.path)
         self._edit(replace(state, value=place.remove(state.value, row.path)), row.path, typing=typing)
 
     def _read(self, path: Path) -> State:
@@ -496,8 +496,6 @@ def option_values(field: Field) -> list[Json]:
     """The values that a person can choose in a field."""
     if isinstance(field, (fields.Choice, fields.Choices)):
         return [option.value for option in field.options]
-    if isinstance(field, fields.Flag):
-        return [True, False]
     return [field.value] if isinstance(field, fields.Const) else []
 
 
@@ -550,8 +548,6 @@ def followed(state: State, holder: Path, rename: Callable[[str | int], str | int
 
 def without(state: State, path: Path) -> State:
     """The state without anything known of a place and its inside; the caller changes the value."""
-    if not path:
-        return State(state.value)
     last = path[-1]
     return followed(state, path[:-1], lambda part: None if part == last and type(part) is type(last) else part)
 

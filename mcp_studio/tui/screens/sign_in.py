@@ -199,8 +199,6 @@ class SignInDialog(Dialog[Answer]):
         return "before" if self._refusal is None else "refused"
 
     def look(self) -> None:
-        if not self.is_attached:
-            return
         left = questions.time_left(self._request) if self._request is not None else ""
         insecure = connections.INSECURE if self._config.tls.insecure else ""
         about = " · ".join(filter(None, (safe(self._config.url, 1_000), left, insecure)))

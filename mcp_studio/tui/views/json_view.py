@@ -238,13 +238,10 @@ class JsonTree:
         found = _key_at(self.data, self.starts[row])
         return found[1] if found else self.starts[row]
 
-    def key(self, row: int, most: int | None = None) -> bytes | None:
-        """The key of a value with its quotes, cut to `most` bytes; None in an array."""
-        start = self.starts[row]
-        found = _key_at(self.data, start)
-        if found is None:
-            return None
-        return bytes(self.data[start : found[0] if most is None else min(found[0], start + most)])
+    def key(self, row: int) -> bytes | None:
+        """The key of a value with its quotes; None in an array."""
+        found = _key_at(self.data, self.starts[row])
+        return bytes(self.data[self.starts[row] : found[0]]) if found else None
 
     def value_end(self, row: int) -> int:
         """The byte after the end of a value."""
@@ -462,17 +459,16 @@ class JsonView(SearchView, CursorView):
             if not rows or tree.rows > most:
                 return
             for row in reversed(rows):
-                if tree.is_open(row) or (self._fits(row) and not self._is_marked_inside(row)):
-                    continue
-                if tree.size(row) > _BYTES:
-                    continue
-                inner = children_of(tree.data, tree.value_start(row))
-                if len(inner.starts) <= min(_CHILDREN, most - tree.rows):
-                    self._open(row, children=inner)
+                if self._shows_more(row) and tree.size(row) <= _BYTES:
+                    inner = children_of(tree.data, tree.value_start(row))
+                    if len(inner.starts) <= min(_CHILDREN, most - tree.rows):
+                        self._open(row, children=inner)
 
-    def _is_marked_inside(self, row: int) -> bool:
+    def _shows_more(self, row: int) -> bool:
+        """Whether opening a container shows what its row does not: what has no room there, or marks."""
         inside = f"{self._json.pointer(row)}/" if self._marks else ""
-        return any(pointer.startswith(inside) for pointer in self._marks)
+        marked = any(pointer.startswith(inside) for pointer in self._marks)
+        return not self._json.is_open(row) and (marked or not self._fits(row))
 
     def row_chosen(self, index: int) -> None:
         """Open or close the value of a row."""
@@ -583,7 +579,7 @@ class JsonView(SearchView, CursorView):
 
     def _key(self, row: int, width: int) -> list[Piece]:
         """The key of a row. It may take half of the row, and more if enough room is left for the value."""
-        key = self._json.key(row, 4 * width)
+        key = self._json.key(row)
         room = max(width // 2, width - self._indent(row) - 28)
         return [] if key is None else [(cut(_text(key, width), room), KEY), (": ", MARK)]
 
