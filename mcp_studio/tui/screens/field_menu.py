@@ -88,7 +88,7 @@ class FieldHelp:
             yield Entry("Complete", completions.ask, "what the server offers")
         if isinstance(field, fields.Text) or (isinstance(field, fields.JsonField) and field.words):
             yield Entry("Insert a file…", self._file, "as text or base64")
-            yield Entry("Insert a date or time…", self._when, "tomorrow 09:00, +3d")
+            yield Entry("Insert a date or time…", self._when, "now, tomorrow, in a week")
             yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())))
         for value in self._app.piped[:1]:
             yield Entry("Insert what the query found", partial(self._put, value), safe(value, 60))

@@ -19,7 +19,7 @@ from textual.widgets import ContentSwitcher, Static
 from mcp_studio.present import outcomes, units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.lint.rules import SEVERITIES, Finding, Severity
-from mcp_studio.trace.message import MARKED, NEEDS_INPUT, PROBE, Columns, MessageKind, Recording, WireMessage
+from mcp_studio.trace.message import MARKED, NEEDS_INPUT, PROBE, Columns, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import ends_of, tree, walk
 from mcp_studio.tui.views.json_view import JsonView
@@ -39,9 +39,7 @@ _LARGEST = 1_000_000
 """Larger bodies are not searched for a token."""
 _EVERY = 0.5
 """Seconds between two checks for news about the exchange."""
-PRINTED: tuple[MessageKind, ...] = ("stderr", "stray", "note")
-"""Kinds of entries that are no messages of MCP."""
-_PRINTED, _HTTP, _NOTIFIED = codes(*PRINTED), codes("http"), codes("notification", direction="in")
+_PRINTED, _HTTP, _NOTIFIED = codes("stderr", "stray", "note"), codes("http"), codes("notification", direction="in")
 _TOKEN = re.compile(rb'"progressToken"\s*:\s*("[^"\\]{0,200}"|-?\d{1,18})')
 _LOOKS = {"ok": "ok", "open": "warn", "cancelled": "warn", "tool error": "bad", "error": "bad", "lost": "bad"}
 _AT = 8
@@ -92,7 +90,7 @@ def exchange_of(recording: Recording, entry: WireMessage) -> Exchange:
 
 def first_tab(entry: WireMessage) -> str:
     """The tab that says most about an entry."""
-    if entry.kind in ("http", *PRINTED):
+    if entry.kind in ("http", "stderr", "stray", "note"):
         return "http" if entry.kind == "http" else "output"
     return "response" if entry.kind in ("result", "error") and entry.span is not None else "request"
 
@@ -289,6 +287,8 @@ _TABS = {
     "when": "Timeline", "request": "Request", "response": "Response", "http": "HTTP", "output": "Output",
     "findings": "Findings",
 }  # fmt: skip
+PRINTED = ("stderr", "stray", "note")
+"""Kinds of entries that are no messages: they have no answer, and go over no HTTP."""
 _VIEWS = {"when": "timeline", "request": "body", "response": "body"}
 _HINT = "The exchange under the cursor appears here: timeline, request, response, findings."
 
