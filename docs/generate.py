@@ -34,6 +34,7 @@ SCOPES = {
     "result": "Result (4)", "trace": "Trace (5)", "list": "In every list", "viewer": "In every viewer",
     "json": "In viewers of JSON", "table": "In tables", "form": "In every form", "editor": "In the editor of JSON",
     "exchange": "In an exchange of the trace", "sessions": "Among sessions", "dialog": "In every dialog",
+    "run": "While a dialog makes calls",
 }  # fmt: skip
 CARD = (
     ("Everywhere", "palette help search jump next_pane next_tab zoom pending new_server back quit"),

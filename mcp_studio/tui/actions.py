@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Scope = Literal[
     "app", "main", "servers", "catalog", "tasks", "call", "history", "result", "trace", "list", "viewer", "json",
-    "table", "form", "editor", "dialog", "exchange", "sessions",
+    "table", "form", "editor", "dialog", "run", "exchange", "sessions",
 ]  # fmt: skip
 """Where an action's keys work: everywhere, on the main screen, in a pane, in a kind of widget, in a dialog."""
 
@@ -258,6 +258,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("compare", "Compare with another message", "exchange", show=True, short="Compare"),
     Action("mark", "Mark or unmark the message", "exchange", show=True, short="Mark"),
     Action("edit", "Edit the comment on the message", "exchange"),
+    Action("cancel", "Cancel what runs", "run", show=True, also="stop", short="Cancel"),
     Action("copy", "Copy the path of the session's file", "sessions"),
     Action("delete", "Delete the session", "sessions"),
     Action("help", "Help for this dialog", "dialog", show=True, short="Help"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import events, getters, on
@@ -436,7 +437,7 @@ class MainScreen(Screen[None]):
         if self.focused_pane is None or (tabs := self.focused_pane.tabs) is None:
             self.app.say("This pane has no tabs.")
         else:
-            tabs.action_next_tab(step)
+            self.app.after_typing(partial(tabs.action_next_tab, step))
 
     def action_previous_tab(self) -> None:
         self.action_next_tab(-1)

@@ -187,6 +187,21 @@ async def test_the_json_tab_keeps_what_is_typed_and_tells_one_problem_at_its_pla
         for _ in range(4):
             await stage.press("tab")
         assert dumps(value(stage)).decode() == exact
+        # What is typed in the moment of leaving is taken, too, and by nothing else.
+        await stage.press("ctrl+pagedown")
+        await stage.until(lambda: editor.area.display, "the JSON tab")
+        editor.area.focus()
+        editor.area.text = '{"big": 1'
+        editor.area.cursor_location = editor.area.document.end
+        await stage.burst("2", "}", "ctrl+pageup")
+        await stage.until(lambda: stage.main.call.tab == "form", "the form")
+        assert value(stage) == {"big": 12}
+        await stage.press("ctrl+pagedown")
+        editor.area.text = '{"big": 13}'
+        await stage.open("tree")
+        assert "big" not in value(stage)
+        await stage.open("mixed")
+        assert value(stage) == {"big": 13}
 
 
 @pytest.mark.parametrize("kind", ["date", "time", "date-time"])

@@ -16,7 +16,7 @@ from textual.events import Paste
 from textual.widgets import Select, TextArea
 
 from mcp_studio.config.load import load
-from mcp_studio.config.model import ServerConfig, Settings, Source
+from mcp_studio.config.model import Config, ServerConfig, Settings, Source
 from mcp_studio.config.save import put_server
 from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
@@ -32,7 +32,7 @@ from mcp_studio.tui.screens.server_entry import value_of
 from mcp_studio.tui.screens.server_form import ServerForm
 from mcp_studio.vault import keyring
 from tests.cli.test_dev import SERVER, write
-from tests.studio_support import http, stdio
+from tests.studio_support import PATIENT, http, stdio
 from tests.support import SERVERS, python_server
 from tests.tui.stage import Stage, on_stage, raw, ref
 
@@ -132,13 +132,13 @@ async def test_each_server_has_one_row_that_says_what_is_the_matter() -> None:
 
 
 async def test_a_command_is_pasted_tested_left_unsaved_and_saved() -> None:
-    async with on_stage(size=(80, 24)) as stage:
+    async with on_stage(config=Config(PATIENT, files=("/home/ada/mcp.json",)), size=(80, 24)) as stage:
         await stage.dialog(FirstStart)
         await stage.shows("Welcome", "No servers found", "Try the demo", "Close")
         await stage.press("escape")
         form = await adding(stage, '{"mcpServers": {')
         await stage.press("ctrl+j")
-        await stage.shows("It is not valid JSON", "Saved in ")
+        await stage.shows("It is not valid JSON", "Saved in ", "Not in /home/ada/mcp.json: the studio only reads JSON")
         form.query_one("#paste", TextArea).text = ""
         stage.app.post_message(Paste(COMMAND))
         await stage.press("tab")

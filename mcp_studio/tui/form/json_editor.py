@@ -86,6 +86,8 @@ class JsonEditor(Vertical):
         self.value: Json = value
         """The value of the text when it was last JSON."""
         self._checked: tuple[SchemaProblem, ...] = ()
+        self._read = ""
+        """The text that was read last."""
         self.area = JsonArea(numbers=True)
         self._notes = Static()
         self._fill(text)
@@ -148,18 +150,24 @@ class JsonEditor(Vertical):
         if self.area.display:
             with self.area.prevent(TextArea.Changed):
                 self.area.load_text(written)
+            self._read = self.text
             if text:
                 self.area.load_text(text)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()
-        self._checked = ()
-        try:
-            self.value = loads(self.area.text, exact=True)
-            self._tell(None)
-        except (JsonProblem, LimitExceeded) as problem:
-            self._tell(problem)
+        self.read()
         self.post_message(self.Changed(self.value))
+
+    def read(self) -> None:
+        """Read the text if it has changed; whoever leaves the editor need not wait for `Changed`."""
+        if self.text != self._read:
+            self._read, self._checked = self.text, ()
+            try:
+                self.value = loads(self.text, exact=True)
+                self._tell(None)
+            except (JsonProblem, LimitExceeded) as problem:
+                self._tell(problem)
 
     def on_area_editor_too_long(self, event: AreaEditor.TooLong) -> None:
         event.stop()

@@ -179,6 +179,7 @@ class CallPane(Pane, scope="call"):
     def show_server(self, server: str) -> None:
         """Show the facts about a server; without a server, show how to select an entry."""
         if server != self.server or self.draft is not None or not server:
+            self.on_json_editor_changed()
             self.server, self.draft = server, None
             self.go_to_tab("form")
             self.query_one("#call-form").scroll_home(animate=False)
@@ -253,8 +254,8 @@ class CallPane(Pane, scope="call"):
         """Put another value into the form, as if it had been typed, of the shown entry or of another one."""
         self.preview(entry, elsewhere=True)
         if self.draft is not None:
-            self.draft.texts.pop(_WHOLE, None)
             self.go_to_tab("form")
+            self.draft.texts.pop(_WHOLE, None)
             self.form.set_value(value)
             self._edited(value)
 
@@ -268,6 +269,8 @@ class CallPane(Pane, scope="call"):
 
     def _show(self, entry: Entry, *, again: bool = False, elsewhere: bool = False) -> None:
         """Show an entry; `again`: it is the shown entry with another definition, and typed text stays."""
+        self.on_json_editor_changed()
+        self.json = self.json if again else None
         before, drafts = self.draft, self.app.studio.memory.drafts
         draft, self.server = draft_of(entry), ""
         self.draft = draft
@@ -363,6 +366,7 @@ class CallPane(Pane, scope="call"):
     @on(TabLine.Activated)
     def _show_tab(self) -> None:
         """Show the form, or the view of another tab in its place; the focus stays in the pane."""
+        self.on_json_editor_changed()
         draft, tab, views = self.draft, self.tab, list[Widget]()
         self.set_class(tab != "form", "-view")
         self.json = None
@@ -397,12 +401,14 @@ class CallPane(Pane, scope="call"):
     def on_form_view_changed(self, event: FormView.Changed) -> None:
         self._edited(event.value)
 
-    def on_json_editor_changed(self, event: JsonEditor.Changed) -> None:
-        # A hidden editor may still report what was typed last; it has nothing new if its value is the draft's.
-        if self.json is not None or self.draft is None or event.value != self.draft.value:
-            if self.draft is not None:
-                self.draft.texts[_WHOLE] = self.editor.text if self.editor.unreadable else ""
-            self._edited(event.value)
+    def on_json_editor_changed(self) -> None:
+        """Take what was typed into the JSON tab. The tab is left only after that: its message may come too late."""
+        if (editor := self.json) is not None and self.draft is not None:
+            editor.read()
+            text, before = editor.text if editor.unreadable else "", self.draft.texts.get(_WHOLE, "")
+            if text != before or editor.value is not self.draft.value:
+                self.draft.texts[_WHOLE] = text
+                self._edited(editor.value)
 
     def _edited(self, value: Json) -> None:
         """Store the value, and text that is no JSON yet, at once; check the value after a pause."""

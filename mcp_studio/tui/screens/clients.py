@@ -76,6 +76,10 @@ class ImportServers(Dialog[ServerConfig]):
         self._found: list[Found] = []
         self._problems: list[str] = []
 
+    @property
+    def default(self) -> str:
+        return self.choices[0 if self._found else 1].action
+
     def body(self) -> Iterable[Widget]:
         yield TickList(compact=True)
         yield Static("Looking for the files of other clients …", id="about", markup=False)

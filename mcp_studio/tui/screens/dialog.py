@@ -3,7 +3,7 @@ yes or no, or which of some options.
 """
 
 import time
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -208,35 +208,53 @@ class Dialog(ModalScreen[T]):
 
 
 class RunDialog(Dialog[str]):
-    """A dialog that makes calls, for which approvals may be asked; it cannot be closed while something runs.
+    """A dialog that makes calls, for which approvals may be asked. Leaving would end them, so nothing offers to leave
+    while they run: cancelling has a key of its own.
 
-    A subclass has the buttons `start`, `stop`, `pending` and `back`.
+    A subclass has the buttons `start`, `cancel`, `pending` and `back`, and gives its work to `begin`.
     """
 
+    BINDINGS = bindings("run")
     opens_requests = True
+    every = 0.2
 
     def on_mount(self) -> None:
         self.offer(start=True)
 
     def offer(self, *, start: bool) -> None:
-        """Enable the start button, or else the stop button."""
+        """Offer to start and to leave, or else to cancel."""
         self.set_class(not start, "-running")
-        self.query_one("#start", Button).disabled = not start
-        self.query_one("#stop", Button).disabled = start
+        for button in self.query("#start, #back, #cancel").results(Button):
+            button.disabled = start == (button.id == "cancel")
+        self.query_one("#box").border_subtitle = "" if start else f"{self.app.key_of('cancel')} cancels what runs"
+        self.refresh_bindings()
 
-    def offer_pending(self) -> None:
-        """Enable the button for pending requests if there are any."""
+    def look(self) -> None:
         self.query_one("#pending", Button).disabled = not self.app.studio.inbox.pending
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        able = {"back": not self.has_class("-running"), "cancel": self.has_class("-running")}
+        return able.get(action, super().check_action(action, parameters))
+
+    def begin(self, calls: Awaitable[object]) -> None:
+        """Let calls run until they have ended or the person cancels them."""
+        self.offer(start=False)
+        self.run_worker(self._follow(calls))
+
+    async def _follow(self, calls: Awaitable[object]) -> None:
+        try:
+            await calls
+        finally:
+            if self.is_attached:
+                self.look()
+                self.offer(start=True)
+
+    def action_cancel(self) -> None:
+        self.workers.cancel_node(self)
 
     async def action_pending(self) -> None:
         """Open the pending requests in the main screen's dialogs."""
         await self.app.screen_stack[0].run_action("pending")
-
-    def action_back(self) -> None:
-        if self.has_class("-running"):
-            self.app.say("It is still running. The button Cancel ends it.", "warning")
-        else:
-            self.dismiss(None)
 
 
 class Confirm(Dialog[bool]):

@@ -28,9 +28,8 @@ class LoadTest(RunDialog):
     """Runs a load test with two numbers from the person, and shows its figures."""
 
     AUTO_FOCUS = "#total"
-    every = 0.2
     choices = (
-        Choice("start", "Start", "primary"), Choice("stop", "Cancel"), Choice("copy", "Copy figures"),
+        Choice("start", "Start", "primary"), Choice("cancel", "Cancel"), Choice("copy", "Copy figures"),
         Choice("pending", "Pending"), Choice("back", "Close"),
     )  # fmt: skip
 
@@ -56,32 +55,26 @@ class LoadTest(RunDialog):
         if not (0 < total <= MOST and 0 < at_once <= MOST_AT_ONCE):
             self.note(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "bad")
         elif not self.query_one("#start").disabled:
-            self.offer(start=False)
-            self.query_one("#stop").focus()
-            self.run_worker(self._run(total, at_once))
+            self.begin(self._run(total, at_once))
+            self.query_one("#cancel").focus()
 
     async def _run(self, total: int, at_once: int) -> None:
         studio, draft, ref = self.app.studio, self._draft, self._draft.entry.ref
+        if ref.kind == "tool":
+            self.note("Waiting for your approval, where a rule or the tool asks for it.", "quiet")
+            if denied := await studio.caller.consent(ref, draft.value, total, at_once, approved=False):
+                self.note(f"Not started: {denied.rule}.", "bad")
+                return
+        self.note("")
+        began, begin = time.time(), partial(draft.begin, studio, fresh=True, approved=True)
+        self.load = Load(begin, total, at_once)
         try:
-            if ref.kind == "tool":
-                self.note("Waiting for your approval, where a rule or the tool asks for it.", "quiet")
-                if denied := await studio.caller.consent(ref, draft.value, total, at_once, approved=False):
-                    self.note(f"Not started: {denied.rule}.", "bad")
-                    return
-            self.note("")
-            begin = partial(draft.begin, studio, fresh=True, approved=True)
-            began, self.load = time.time(), Load(begin, total, at_once)
-            try:
-                await self.load.run()
-            finally:
-                studio.memory.history.put(past_of_load(self.load, ref, draft.sent, began, "studio"), draft.secrets)
+            await self.load.run()
         finally:
-            if self.is_attached:
-                self.offer(start=True)
-                self.look()
+            studio.memory.history.put(past_of_load(self.load, ref, draft.sent, began, "studio"), draft.secrets)
 
     def look(self) -> None:
-        self.offer_pending()
+        super().look()
         if self.load is None:
             return
         bar = self.query_one(ProgressBar)
@@ -89,10 +82,6 @@ class LoadTest(RunDialog):
         bar.update(total=self.load.total, progress=self.load.done)
         figures = self.query_one("#figures", Static)
         figures.update(figures_of(self.load, max(20, figures.size.width), max(6, self.app.size.height - 16)))
-
-    def action_stop(self) -> None:
-        """Start no more calls, and stop the running ones; before the start, stop asking for approval."""
-        self.workers.cancel_node(self)
 
     def action_copy(self) -> None:
         if self.load is None:

@@ -40,11 +40,10 @@ class Resend(RunDialog):
 
     DEFAULT_CLASSES = "-large"
     choices = (
-        Choice("start", "Re-send", "primary"), Choice("stop", "Cancel"), Choice("open", "Compare"),
+        Choice("start", "Re-send", "primary"), Choice("cancel", "Cancel"), Choice("open", "Compare"),
         Choice("pending", "Pending"), Choice("back", "Close"),
     )  # fmt: skip
     AUTO_FOCUS = "VirtualList"
-    every = 0.2
     rows = getters.query_one(VirtualList)
 
     def __init__(self, recording: Recording, what: ReplayStep | Sequence[int], about: str = "") -> None:
@@ -91,22 +90,16 @@ class Resend(RunDialog):
             approved, caller = self.query_one(Checkbox).value, self.app.studio.caller
             self._results.clear()
             replayer = Replayer(caller, self._recording, origin=origin, approved=approved)
-            self.run_worker(self._send(servers, replayer), group="send", exclusive=True)
+            self.begin(self._send(servers, replayer))
 
     async def _send(self, servers: dict[str, str], replayer: Replayer) -> None:
-        self.offer(start=False)
-        try:
-            async for result in replayer.run(self._plan.steps, servers):
-                self._results[result.step.number] = result
-        finally:
-            if self.is_attached:
-                self.look()
-                self.offer(start=True)
+        async for result in replayer.run(self._plan.steps, servers):
+            self._results[result.step.number] = result
 
     # What is shown
 
     def look(self) -> None:
-        self.offer_pending()
+        super().look()
         if self.has_class("-running"):
             self.rows.refresh()
             self._count()
@@ -161,7 +154,3 @@ class Resend(RunDialog):
         name, request = safe(result.step.subject, 80), dumps(sent)
         then = Side(f"then: {name}", request, dumps(recorded.answer) if recorded.answer else b"")
         self.app.push_screen(Compare(then, Side(f"now: {name}", request, dumps(result.answer))))
-
-    def action_stop(self) -> None:
-        self.workers.cancel_group(self, "send")
-        self.app.say("Cancelled; the rest is not sent.")

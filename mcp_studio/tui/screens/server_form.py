@@ -10,7 +10,7 @@ from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Label, Select, TextArea
+from textual.widgets import Label, Select, Static, TextArea
 
 from mcp_studio.config.expand import effective
 from mcp_studio.config.model import ServerConfig, Source
@@ -82,6 +82,9 @@ class ServerForm(Dialog[ServerConfig]):
         options = [(Content(safe(place.file, 300)), place) for place in places]
         select = Select(options, value=places[0], allow_blank=False, compact=True)
         yield Horizontal(Label("Saved in", classes="label"), select, id="place")
+        for file in self.app.studio.config.files:
+            if file.endswith(".json") and self._old is None:
+                yield Static(Content(f"Not in {safe(file, 200)}: the studio only reads JSON files."), classes="quiet")
 
     def on_mount(self) -> None:
         self.query_one("#import_servers").display = self._old is None

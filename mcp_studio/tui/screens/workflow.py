@@ -47,10 +47,9 @@ class WorkflowDialog(RunDialog):
     TITLE = "Workflow"
     DEFAULT_CLASSES = "-large"
     AUTO_FOCUS = "#file"
-    every = 0.2
     choices = (
         Choice("start", "Run", "primary"), Choice("from_here", "Run from here"), Choice("pause", "Pause"),
-        Choice("stop", "Cancel"), Choice("pending", "Pending"), Choice("edit", "Edit"), Choice("back", "Close"),
+        Choice("cancel", "Cancel"), Choice("pending", "Pending"), Choice("edit", "Edit"), Choice("back", "Close"),
     )  # fmt: skip
     file = getters.query_one("#file", Input)
     form = getters.query_one(FormView)
@@ -117,11 +116,11 @@ class WorkflowDialog(RunDialog):
         if not self.form.check() and workflow is not None and not self.has_class("-running"):
             with self.app.failing():
                 self._run = Run(workflow, self.app.studio, mapping(self.form.value), earlier=earlier, start=start)
-                self.app.run_worker(self._follow(self._run))
+                self.offer(start=False)
+                self.app.run_worker(self._keep(self._run))
 
-    async def _follow(self, run: Run) -> None:
+    async def _keep(self, run: Run) -> None:
         """Follow a run, and store it when it has ended. A worker of the app, because the dialog may be closed."""
-        self.offer(start=False)
         self.steps.focus()
         self.note("")
         try:
@@ -142,7 +141,7 @@ class WorkflowDialog(RunDialog):
         if self._run is not None:
             (self._run.resume if self._run.paused else self._run.pause)()
 
-    def action_stop(self) -> None:
+    def action_cancel(self) -> None:
         if self._run is not None:
             self._run.cancel()
 
@@ -156,7 +155,7 @@ class WorkflowDialog(RunDialog):
     # What is shown
 
     def look(self) -> None:
-        self.offer_pending()
+        super().look()
         run, flow = self._run, self._workflow
         self.set_class(flow is None, "-empty")
         self.steps.empty = "No steps." if flow is not None else _ABOUT.format(key=self.app.key_of("mark"))

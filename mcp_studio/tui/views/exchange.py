@@ -39,7 +39,7 @@ _AT = 8
 
 def first_tab(entry: WireMessage) -> str:
     """The tab that says most about an entry."""
-    if entry.kind in ("http", *PRINTED):
+    if entry.kind in ("http", "stderr", "stray", "note"):
         return "http" if entry.kind == "http" else "output"
     return "response" if entry.kind in ("result", "error") and entry.span is not None else "request"
 
