@@ -154,7 +154,7 @@ class FirstStart(ImportServers):
         yield Static(_WELCOME, classes="gap", markup=False)
         yield from super().body()
         palette, search, help = (self.app.key_of(name) for name in ("palette", "search", "help"))
-        keys = f"{palette} finds every action by name, {search} searches, {help} shows what you can do here."
+        keys = f"space ticks. {palette} finds every action by name, {search} searches, {help} shows what you can do."
         yield Static(keys, id="keys", classes="quiet", markup=False)
 
     def action_demo(self) -> None:

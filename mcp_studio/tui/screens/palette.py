@@ -139,7 +139,7 @@ class NameProvider(StudioProvider):
         for name, run in self._saved:
             yield Command(f"Saved call {name}", run, "fills the form")
         for name in sorted(app.own_themes):
-            yield Command(f"Theme {name}", partial(app.keep_theme, name), "from now on", "colours colors")
+            yield Command(f"Use the theme {name}", partial(app.keep_theme, name), "from now on", "colours colors")
         for page in DOCS:
             yield Command(
                 f"Documentation: {page}", partial(self._open_page, page), "in the browser", "help docs manual"

@@ -24,7 +24,7 @@ from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
 from mcp_studio.tui.views.image import ImageView
 from mcp_studio.urls import judge
 
-_AROUND = 8
+_AROUND = 9
 """Rows of the screen that an enlarged image leaves for its dialog."""
 _ADDRESS = 8_192
 """Characters of an address that can be opened."""
