@@ -271,12 +271,12 @@ class ResultPane(Pane, scope="result"):
 
     def show_progress(self) -> None:
         """Show elapsed time and progress while the call runs."""
-        from textual.widgets import ProgressBar
-
         call = self.call
         # Under a dialog, each change would repaint the whole screen. The outcome is shown together with its tabs.
         if call is None or call.outcome is not None or not self.screen.is_active:
             return
+        from textual.widgets import ProgressBar
+
         self._draw_status()
         answer = self.query_one("#answer")
         asks_now = call.asking and not answer.display
