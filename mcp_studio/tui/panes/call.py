@@ -193,6 +193,7 @@ class CallPane(Pane, scope="call"):
         """Show what belongs to an entry, or to a server. Classes would restyle everything in the pane."""
         for part in self.query("#call-head, #call-actions, #notice, FormView"):
             part.display = self.draft is not None
+        self.mark("-server", server)
         actions = self.query_one("#server-actions")
         actions.display = server
         if server and not actions.children:
@@ -220,6 +221,10 @@ class CallPane(Pane, scope="call"):
         button.action = f"screen.server('{'sign_in' if needs else 'repeat'}')"
 
     async def _count(self, tools: tuple[Entry, ...]) -> None:
+        await asyncio.sleep(_PAUSE)
+        if self.draft is not None:  # counting takes long, and the page has only passed by, as at the start
+            self._counted = (), ""
+            return
         from mcp_studio.toolset.tokens import account
 
         found = await asyncio.to_thread(account, tools)

@@ -118,11 +118,11 @@ class InboxController:
         Args:
             before: the text of the focused field a moment ago.
         """
+        new = [one for one in self._inbox.pending if one.number not in self._seen and not one.reply.done()]
+        if self._dialog is not None or not new:
+            return
         from textual.widgets import TextArea
 
-        if self._dialog is not None:
-            return
-        new = [one for one in self._inbox.pending if one.number not in self._seen and not one.reply.done()]
         loud = [request for request in new if not request.quiet]
         focused = self._app.focused
         typed = focused.value if isinstance(focused, Input) else focused.text if isinstance(focused, TextArea) else None

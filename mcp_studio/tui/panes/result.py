@@ -281,12 +281,12 @@ class ResultPane(Pane, scope="result"):
 
     def show_progress(self) -> None:
         """Show elapsed time and progress while the call runs."""
-        from textual.widgets import ProgressBar
-
         call = self.call
         # Under a dialog, each change would repaint the whole screen. The outcome is shown together with its tabs.
         if call is None or call.outcome is not None or not self.screen.is_active:
             return
+        from textual.widgets import ProgressBar
+
         self._draw_status()
         answer = self.query_one("#answer")
         answer.display, self.query_one("#held").display = call.asking, self._held(call)
