@@ -76,7 +76,8 @@ class Dialog(ModalScreen[T]):
     @property
     def default(self) -> str:
         """The first button that is shown."""
-        return next(choice.action for choice in self.choices if self.query_one(f"#{choice.action}").display)
+        shown = (one.action for one in self.choices if all(button.display for button in self.query(f"#{one.action}")))
+        return next(shown, "back")
 
     def __init__(self, title: str = "") -> None:
         """`title` replaces `TITLE` in the top border; it may be foreign text."""
