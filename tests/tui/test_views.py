@@ -550,13 +550,19 @@ def png(width: int, height: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("size", "room", "cells"),
-    [((4, 4), (80, 24), (4, 2)), ((800, 400), (40, 24), (40, 10)), ((10, 1000), (80, 20), (1, 20))],
+    ("size", "room", "larger", "cells"),
+    [
+        ((4, 4), (80, 24), False, (4, 2)),
+        ((4, 4), (80, 24), True, (32, 16)),
+        ((40, 20), (80, 24), True, (80, 20)),
+        ((800, 400), (40, 24), True, (40, 10)),
+        ((10, 1000), (80, 20), False, (1, 20)),
+    ],
 )
 def test_an_image_keeps_its_proportions_and_colours(
-    size: tuple[int, int], room: tuple[int, int], cells: tuple[int, int]
+    size: tuple[int, int], room: tuple[int, int], larger: bool, cells: tuple[int, int]
 ) -> None:
-    drawn = draw(png(*size), *room)
+    drawn = draw(png(*size), *room, larger=larger)
     assert (drawn[0].cell_length, len(drawn)) == cells
     style = next(iter(drawn[0])).style
     assert style and style.color and style.color.triplet == (10, 200, 30)

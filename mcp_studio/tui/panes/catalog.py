@@ -349,7 +349,7 @@ class CatalogPane(Pane, scope="catalog"):
         if row.group and cell_len(name) + len(where) + 4 > width:
             where = ""  # names that begin alike have to be told apart
         beside: list[Piece] = [(f"  {safe(where, 20)}", "dim")] if where else []
-        column = min(self._filter_by_kind[self.kind].column, width // 2) if width >= _DESCRIBED else 0
+        column = min(self._filter_by_kind[self.kind].column, width * 9 // 20) if width >= _DESCRIBED else 0
         gap = max(0, column - cell_len(name)) + 2
         tail = [*self._tail(entry, width - cell_len(name) - gap - width_of(beside) - 2, column), *beside]
         room = width - width_of([mark, *tail])

@@ -48,7 +48,8 @@ class Picture(Dialog[None]):
         self._block = block
 
     def body(self) -> Iterable[Widget]:
-        yield ImageView(partial(blocks.decode, self._block), rows_most=max(_AROUND, self.app.size.height - _AROUND))
+        rows = max(_AROUND, self.app.size.height - _AROUND)
+        yield ImageView(partial(blocks.decode, self._block), rows_most=rows, larger=True)
 
 
 # Saving

@@ -42,6 +42,8 @@ _COLUMNS = {"": 1_000, "kitty": 120, "sixel": 60}
 """The widest picture. A wider one would send megabytes to the terminal, and Kitty's placeholders end at column 297;
 Sixels are made on the event loop, whenever another part of the picture is seen.
 """
+_LARGEST = 8.0
+"""How much larger than it is a small image is drawn at most."""
 _LIBRARY = "textual_image.renderable"
 _KITTY, _SIXEL = "kitty|ghostty", "foot|wezterm|iterm|mlterm|contour"
 """Parts of the names of terminals that are asked whether they draw pictures at placeholders, and as Sixels."""
@@ -55,11 +57,13 @@ class ImageView(Widget):
     Args:
         load: returns the bytes, in a thread; may raise ValueError.
         rows_most: the greatest height in rows.
+        larger: whether a small image is drawn larger than it is.
     """
 
-    def __init__(self, load: Callable[[], bytes], *, rows_most: int = 20) -> None:
+    def __init__(self, load: Callable[[], bytes], *, rows_most: int = 20, larger: bool = False) -> None:
         super().__init__()
         self._load = load
+        self._larger = larger
         self._rows_most = rows_most
         self._drawn: list[Strip] = []
         self._width = 0
@@ -83,7 +87,7 @@ class ImageView(Widget):
         make = {"": partial(draw, ascii=plain), "kitty": picture, "sixel": _shrunk}[kind]
         most = min(width, _COLUMNS[kind])
         try:
-            made: Any = await asyncio.to_thread(lambda: make(self._load(), most, self._rows_most))
+            made: Any = await asyncio.to_thread(lambda: make(self._load(), most, self._rows_most, larger=self._larger))
             rows = self._sixels(*made) if kind == "sixel" else made
         except (ValueError, OSError) as problem:
             rows = [Strip([Segment(safe(problem, 300), self.rich_style)])]
@@ -105,13 +109,13 @@ class ImageView(Widget):
         return Strip.join([self._drawn[y], blank]).crop(0, self.size.width) if y < len(self._drawn) else blank
 
 
-def draw(data: bytes, width: int, height: int, *, ascii: bool = False) -> list[Strip]:
-    """Draw an image in at most `width` cells and `height` rows, never larger than the image itself. This is slow.
+def draw(data: bytes, width: int, height: int, *, ascii: bool = False, larger: bool = False) -> list[Strip]:
+    """Draw an image in at most `width` cells and `height` rows. This is slow.
 
     Raises:
         ValueError: the data is no image, or the image is too large.
     """
-    across, down, small = _shrunk(data, width, height, (1, 2))
+    across, down, small = _shrunk(data, width, height, (1, 2), larger=larger)
     pixels = small.resize((across, down * 2)).convert("RGBa").load()  # over black
 
     def cell(x: int, y: int) -> Segment:
@@ -161,7 +165,7 @@ def _found() -> str:
     return "sixel" if is_sixel else "kitty" if library.Image is library.TGPImage or b";OK" in answers else ""
 
 
-def picture(data: bytes, width: int, height: int) -> list[Strip]:
+def picture(data: bytes, width: int, height: int, *, larger: bool = False) -> list[Strip]:
     """Decode an image, send it to the terminal, and return the rows of placeholders where the terminal draws it.
 
     Raises:
@@ -169,7 +173,7 @@ def picture(data: bytes, width: int, height: int) -> list[Strip]:
     """
     from textual_image.renderable import TGPImage
 
-    across, down, small = _shrunk(data, width, height)
+    across, down, small = _shrunk(data, width, height, larger=larger)
     console = Console(file=io.StringIO())
     room = console.options.update(width=across, height=down)
     rows = console.render(TGPImage(small, "auto", "auto"), room)
@@ -177,8 +181,10 @@ def picture(data: bytes, width: int, height: int) -> list[Strip]:
     return [Strip([Segment(row.text.rstrip("\n"), (row.style or mark) + mark)]) for row in rows]
 
 
-def _shrunk(data: bytes, width: int, height: int, cell: tuple[int, int] = _CELL) -> tuple[int, int, Any]:
-    """Cells across, rows down, and the image reduced to them.
+def _shrunk(
+    data: bytes, width: int, height: int, cell: tuple[int, int] = _CELL, *, larger: bool = False
+) -> tuple[int, int, Any]:
+    """Cells across, rows down, and the image reduced to them. A pixel has one cell at most, unless it may be larger.
 
     A large image is sampled in its stored colours, which is quick and needs no second copy in memory.
     """
@@ -198,7 +204,7 @@ def _shrunk(data: bytes, width: int, height: int, cell: tuple[int, int] = _CELL)
             raise ValueError(f"it is too large: {image.width} x {image.height}")
         if image.format == "JPEG":
             image.draft("RGB", (1_024, 1_024))
-        scale = min(1.0, width / image.width, height * 2 / image.height)
+        scale = min(_LARGEST if larger else 1.0, width / image.width, height * 2 / image.height)
         across, down = max(1, round(image.width * scale)), max(1, round(image.height * scale / 2))
         finer = (min(image.width, across * cell[0] * _FINER), min(image.height, down * cell[1] * _FINER))
         return across, down, (image if finer == image.size else image.resize(finer, 0)).convert("RGBA")
