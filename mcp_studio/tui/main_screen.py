@@ -434,9 +434,7 @@ class MainScreen(Screen[None]):
         self.action_next_pane(-1)
 
     def action_next_tab(self, step: int = 1) -> None:
-        if self.focused_pane is None or (tabs := self.focused_pane.tabs) is None:
-            self.app.say("This pane has no tabs.")
-        else:
+        if self.focused_pane is not None and (tabs := self.focused_pane.tabs) is not None:
             self.app.after_typing(partial(tabs.action_next_tab, step))
 
     def action_previous_tab(self) -> None:

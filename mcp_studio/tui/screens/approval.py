@@ -89,8 +89,6 @@ class Approval(RequestDialog):
     @work(group="allow", exclusive=True)
     async def action_allow(self) -> None:
         """Run it, and ask no more: a rule is made, or what the tool is now is accepted."""
-        if self._edit is None and self._changed is None:
-            return
         studio, tool = self.app.studio, escape(self.request.subject)
         every = f"{escape(self.request.server)}.*"
         until = (date.today() + timedelta(days=_DAYS)).isoformat()

@@ -18,6 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.button import ButtonVariant
 from textual.widgets.option_list import Option
+from textual.worker import Worker
 
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
@@ -237,21 +238,18 @@ class RunDialog(Dialog[str]):
         able = {"back": not self.has_class("-running"), "cancel": self.has_class("-running")}
         return able.get(action, super().check_action(action, parameters))
 
-    def begin(self, calls: Awaitable[object]) -> None:
+    def begin(self, calls: Awaitable[None]) -> None:
         """Let calls run until they have ended or the person cancels them."""
         self.offer(start=False)
-        self.run_worker(self._follow(calls))
+        self.run_worker(calls, group="run")
 
-    async def _follow(self, calls: Awaitable[object]) -> None:
-        try:
-            await calls
-        finally:
-            if self.is_attached:
-                self.look()
-                self.offer(start=True)
+    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
+        if event.worker.group == "run" and event.worker.is_finished:
+            self.look()
+            self.offer(start=True)
 
     def action_cancel(self) -> None:
-        self.workers.cancel_node(self)
+        self.workers.cancel_group(self, "run")
 
     async def action_pending(self) -> None:
         """Open the pending requests in the main screen's dialogs."""
@@ -290,15 +288,13 @@ class Choose(Dialog[T]):
     choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
     listed = "OptionList"
 
-    def __init__(
-        self, title: str, items: Iterable[Item[T]], now: T | None = None, text: str = "", *, search: bool = False
-    ) -> None:
-        """The cursor begins on what is chosen `now`; with `search`, even a short list can be searched."""
+    def __init__(self, title: str, items: Iterable[Item[T]], now: T | None = None, text: str = "") -> None:
+        """The cursor begins on what is chosen `now`. With the class `-searched`, even a short list can be searched."""
         super().__init__(title)
         self._text, self._now = text, now
         self._items = self._listed = [*items]
         self._list = OptionList(compact=True)
-        self.set_class(search or len(self._items) >= _SEARCHED, "-searched")
+        self.set_class(len(self._items) >= _SEARCHED, "-searched")
 
     def body(self) -> Iterable[Widget]:
         if self._text:

@@ -120,12 +120,9 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 
     def _show(self, entry: WireMessage) -> None:
         self._entry, step = entry, step_of(self._recording.columns, entry.number)
-        applies = {
-            "repeat": can_resend(self._recording, entry), "copy_as": step is not None and step.method in CALLS,
-            "compare": entry.kind not in PRINTED,
-        }  # fmt: skip
-        for action, there in applies.items():
-            self.query_one(f"#{action}").display = there
+        self.query_one("#repeat").display = can_resend(self._recording, entry)
+        self.query_one("#copy_as").display = step is not None and step.method in CALLS
+        self.query_one("#compare").display = entry.kind not in PRINTED
         self.refresh_bindings()
         self.view.show(self._recording, entry)
         self.run_worker(self._look_closer(entry), group="closer", exclusive=True)

@@ -50,7 +50,7 @@ class FieldHelp:
         """Show the menu of what is possible here."""
         entries = [*self._values(), *self._inserts(), *self._edits(), *self._items()]
         entries.sort(key=lambda entry: entry.title != self._asked())
-        menu = Choose(f"Field: {safe(self._name, 60)}", entries, search=True)
+        menu = Choose(f"Field: {safe(self._name, 60)}", entries).add_class("-searched")
         self._app.push_screen(menu, lambda run: run() if run else None)
 
     def _asked(self) -> str:

@@ -81,7 +81,7 @@ class WorkflowDialog(RunDialog):
     @work(group="load", exclusive=True)
     async def load(self) -> None:
         """Read the file, and say what is wrong with it."""
-        if not self.file.value.strip():
+        if not self.file.value.strip() or self.has_class("-running"):
             return
         self._workflow = self._run = None
         with self.noting():
@@ -116,11 +116,10 @@ class WorkflowDialog(RunDialog):
         if not self.form.check() and workflow is not None and not self.has_class("-running"):
             with self.app.failing():
                 self._run = Run(workflow, self.app.studio, mapping(self.form.value), earlier=earlier, start=start)
-                self.offer(start=False)
-                self.app.run_worker(self._keep(self._run))
+                self.begin(self._follow(self._run))
 
-    async def _keep(self, run: Run) -> None:
-        """Follow a run, and store it when it has ended. A worker of the app, because the dialog may be closed."""
+    async def _follow(self, run: Run) -> None:
+        """Follow a run, store it when it has ended, and say how."""
         self.steps.focus()
         self.note("")
         try:
@@ -128,13 +127,11 @@ class WorkflowDialog(RunDialog):
         finally:
             studio = self.app.studio
             await asyncio.to_thread(RunStore(studio.paths.state / "runs", studio.redactor).keep, run)
-        if self.is_attached and run is self._run:
-            self.offer(start=True)
-            self.look()
-            if failed := [node for _, node in _rows(run.root) if node.state == "failed"]:
-                self.steps.go_to(failed[-1].path)
-            ended = f"{run.state} after {units.duration(run.root.ms)}"
-            self.note(failure_text(run.why) if run.why else ended, _LOOKS[run.state][1])
+        self.look()
+        if failed := [node for _, node in _rows(run.root) if node.state == "failed"]:
+            self.steps.go_to(failed[-1].path)
+        ended = f"{run.state} after {units.duration(run.root.ms)}"
+        self.note(failure_text(run.why) if run.why else ended, _LOOKS[run.state][1])
 
     def action_pause(self) -> None:
         """Start no further step, or continue."""
@@ -149,7 +146,7 @@ class WorkflowDialog(RunDialog):
     async def action_edit(self) -> None:
         """Edit the file, and load it again."""
         await edit_file(self.app, self._path)
-        if self.is_attached and not self.has_class("-running"):
+        if self.is_attached:
             self.load()
 
     # What is shown
