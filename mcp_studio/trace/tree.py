@@ -117,7 +117,8 @@ def exchange_of(recording: Recording, entry: WireMessage) -> Exchange:
     ends = (request, response or request)
     first, last = (end.number - columns.first for end in ends)
     wanted = {end.exchange for end in ends} - {0}
-    heads = rows_with(columns.kind, _ANY_HTTP, first - _WIDE, min(last, first + _WIDEST) + _WIDE)
+    near = first - _WIDE, min(last, first + _WIDEST) + _WIDE
+    heads = rows_with(columns.kind, _ANY_HTTP, *near) if wanted else iter(())
     begin, end = (bisect_left(columns.time, at) for at in (ends[0].time - _SECONDS, ends[1].time + _SECONDS))
     printed = rows_with(columns.kind, _PRINTED, begin, min(end, begin + _WIDEST))
 

@@ -113,7 +113,7 @@ class InboxController:
                 return (UrlElicitation if request.kind == "url" else Elicitation)(request, self.times)
 
     def _offer(self, before: str | None = None) -> None:
-        """Open the oldest new request if that interrupts nobody; else announce the new requests.
+        """Open the oldest new request if that interrupts nobody; else announce it.
 
         Args:
             before: the text of the focused field a moment ago.
@@ -134,21 +134,15 @@ class InboxController:
                 self._screen.set_timer(_PAUSE, partial(self._offer, typed))
                 return
         self._seen |= {request.number for request in new}
-        self._tell(loud)
+        if loud:
+            key, asked = self._app.key_of("pending"), loud[0]
+            message = f": {safe(asked.message, 120)}" if asked.kind not in OURS else "."
+            self._app.say(f"{questions.request_words(asked)}{message} {key} opens it.")
         for request in new:
             if request.quiet and not request.note and request.server not in self._rate_limited:
                 self._rate_limited.add(request.server)
                 key = self._app.key_of("pending")
                 self._app.say(f"{safe(request.server)} sends many requests: they open no dialogs now; {key} shows all.")
-
-    def _tell(self, requests: list[InputRequest]) -> None:
-        key = self._app.key_of("pending")
-        if len(requests) == 1:
-            message = f": {safe(requests[0].message, 120)}" if requests[0].kind not in OURS else "."
-            self._app.say(f"{questions.request_words(requests[0])}{message} {key} opens it.")
-        elif requests:
-            servers = ", ".join(sorted({safe(request.server, 40) for request in requests})[:5])
-            self._app.say(f"{servers}: {units.plural(len(requests), 'pending request')}. {key} shows them.")
 
     # Answering
 

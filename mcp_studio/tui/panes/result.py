@@ -313,9 +313,8 @@ class ResultPane(Pane, scope="result"):
                 yield line, COLOURS[tone]
         yield from ((safe(attempt, 300), "$quiet") for attempt in outcomes.attempts(call))
         if isinstance(outcome, Lost) and outcome.alternatives:
-            first, *others = (safe(name, 60) for name in outcome.alternatives)
-            also = f", and so could {', '.join(others)}" if others else ""
-            yield f"{first} could take it{also}, though it may run twice: open the tool there and call it.", "$accent"
+            names = " or ".join(safe(name, 60) for name in outcome.alternatives)
+            yield f"{names} could take it, though it may run twice: open the tool there and call it.", "$accent"
         problems = list(outcome.problems[:_PROBLEMS])
         if more := len(outcome.problems) - len(problems):
             problems.append(f"{units.plural(more, 'more problem')}: see the trace (5)")

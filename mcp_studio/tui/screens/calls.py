@@ -21,7 +21,7 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import Form
 from mcp_studio.schema.form import build
-from mcp_studio.schema.place import Path, get_or_none, pointer
+from mcp_studio.schema.place import Path, pointer
 from mcp_studio.tui.call_draft import CallDraft, form_of
 from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.form.editors import AreaEditor
@@ -226,9 +226,6 @@ class SaveCall(FillIn):
         if earlier is not None:
             value = {"name": earlier.name, "description": earlier.description, "for": earlier.where}
             value |= {"pinned": True} if earlier.pinned else {}
-        for title, path in self._rows.items():
-            if name := _keyring_name(earlier, path):
-                value[title] = name
         return value
 
     @on(FormView.Changed)
@@ -267,10 +264,3 @@ class SaveCall(FillIn):
             hint = "Save again to replace it." if exists else problem.hint
             self.app.say(f"Not saved: {problem.message} {hint}", "error")
         return self.written is not None
-
-
-def _keyring_name(earlier: files.SavedCall | None, path: Path) -> str:
-    """The keyring name of a secret in an earlier file, if the value at the place is only that secret."""
-    text = get_or_none(earlier.arguments, path) if earlier else None
-    whole = files.REFERENCE.fullmatch(text) if isinstance(text, str) else None
-    return whole[3] if whole is not None and whole[2] == "keyring" else ""
