@@ -142,13 +142,10 @@ class Layout:
             share = self._shares.get(key) if self._fits(border) else None
             styles = self._screen.query_one(f"#{border.name}").styles
             size = share and max(border.least, round(share * self._screen.size[not border.wide] / 100))
-            if size == self._sizes.get(key):  # setting it would lay out the screen
-                continue
-            self._sizes[key] = size
-            if border.wide:
-                styles.width, styles.max_width = size, size and "80%"
-            else:
-                styles.height, styles.max_height = size, size and "80%"
+            if size != self._sizes.get(key):  # setting it lays out the screen
+                self._sizes[key], kind = size, "width" if border.wide else "height"
+                setattr(styles, kind, size)
+                setattr(styles, f"max_{kind}", size and "80%")
 
 
 def is_share(size: Json) -> bool:
@@ -246,7 +243,7 @@ class MainScreen(Screen[None]):
             if self._stale:
                 self._stale = not self.app.studio.numbers.look()
                 self.header.show()
-                self.catalog.show_figures()
+                self.catalog.entries.refresh()
             if self.call.draft is None:
                 self.call.refresh_entry()
 
@@ -306,13 +303,13 @@ class MainScreen(Screen[None]):
     def _show_keys(self) -> None:
         """Show the keys for a running call and for pending requests while there are some."""
         before, self._now = self._now, {"cancel": self.call.running, "pending": bool(self.app.studio.inbox.pending)}
-        if before != self._now:
+        if before != self._now:  # drawing the line of keys draws all that stands beside it
             self.refresh_bindings()
 
     def _key_label(self, bound: ActiveBinding) -> str | None:
         """Hide the keys for what there is not, and for what has to wait for a running call."""
-        waits = bound.node is self.result and self._now["cancel"]
-        return "" if (self._now.get(bound.binding.action, True) if bound.node is self else not waits) else None
+        waits, now = self._now["cancel"] and bound.node is self.result, self._now if bound.node is self else {}
+        return "" if now.get(bound.binding.action, not waits) else None
 
     def on_result_pane_rerun_requested(self) -> None:
         self.call.action_submit(fresh=True)

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_studio.config.model import Config
-from mcp_studio.errors import Unreachable
 from mcp_studio.paths import Paths
 from mcp_studio.present.browser import open_page
 from mcp_studio.redact import Redactor
@@ -46,9 +45,8 @@ def run(config: Config, paths: Paths) -> int:
     os.environ.setdefault("TEXTUAL_FPS", "240")
     os.environ.setdefault("ESCDELAY", "25")
     gc.disable()
-    if any(server.command and server.enabled for server in config.servers.values()):
-        with suppress(Unreachable):  # the servers themselves say so
-            guard.start()  # it starts while the engine is imported
+    if sys.platform != "win32" and any(one.command and one.enabled for one in config.servers.values()):
+        guard.start()  # it starts while the engine is imported
     with first_frame(plain=config.settings.ascii):
         code, failure, redactor = asyncio.run(_open(config, paths))
     if failure is not None:

@@ -168,8 +168,6 @@ class CatalogPane(Pane, scope="catalog"):
         """The only server that is shown; empty for all servers."""
         self._counts: dict[str, str] = {}
         """The count after the name of each tab."""
-        self._counted = 0
-        """The revision of the metrics that the rows show."""
         self._folded: set[str] = set()
         self._filter_by_kind: dict[EntryKind, NameFilter] = {}
         """The filter of each kind, of the entries that were last shown."""
@@ -183,7 +181,6 @@ class CatalogPane(Pane, scope="catalog"):
 
     def on_mount(self) -> None:
         self.show_title("Catalog")
-        self._numbers = self.app.studio.numbers
         self.refresh_lists()
 
     def entry_point(self) -> Widget:
@@ -243,12 +240,6 @@ class CatalogPane(Pane, scope="catalog"):
         self.end_filter()
         self._fill()
         any(self.entries.go_to((ref, twin)) for twin in (0, 1))
-
-    def show_figures(self) -> None:
-        """Show the present numbers and durations of the tools' calls."""
-        if self._numbers.revision != self._counted:
-            self._counted = self._numbers.revision
-            self.entries.refresh()
 
     def _label_tabs(self) -> None:
         """Use full names if they fit, else some short ones; as a last step, drop the counts of inactive tabs."""
@@ -381,13 +372,13 @@ class CatalogPane(Pane, scope="catalog"):
             pieces.append((f" {entry.change.kind}", {"new": "ok", "changed": "warn", "gone": "dim"}[entry.change.kind]))
         if entry.skill:
             pieces.append((" skill", "accent"))
-        facts: list[str] = []
+        facts, numbers = list[str](), self.app.studio.numbers
         if isinstance(entry.view, ResourceView):
             size = units.size(entry.view.size) if entry.view.size else ""
             facts = [entry.view.mime_type, size, "" if described else entry.ref.name]
         elif isinstance(entry.view, PromptView) and entry.view.arguments:
             facts = [units.plural(len(entry.view.arguments), "argument")]
-        elif (tally := self._numbers.of(entry.ref.server, "tools/call", entry.ref.name)) and tally.p50 is not None:
+        elif (tally := numbers.of(entry.ref.server, "tools/call", entry.ref.name)) and tally.p50 is not None:
             facts = [f"{tally.count:,}x {units.duration(tally.p50)}"]
         for fact in filter(None, facts):
             text = f"  {cut(safe(fact, 200), 48)}"

@@ -13,7 +13,6 @@ from textual.events import MouseMove
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import Reactive, reactive
-from textual.screen import Screen
 from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Input
@@ -49,27 +48,19 @@ class KeyBar(PartLine):
         """`label` gives a binding another name than its own; None hides it."""
         super().__init__()
         self._label = label
-        self._keys: list[tuple[str, Binding]] = []
 
     def on_mount(self) -> None:
-        self.screen.bindings_updated_signal.subscribe(self, self._look)
+        self.screen.bindings_updated_signal.subscribe(self, lambda screen: self.refresh())
 
-    def _look(self, screen: Screen[object]) -> None:
-        """Find the keys, and draw the line if they have changed: with it, all that stands beside it is drawn."""
-        seen, keys = set[str](), dict[str, Binding]()
-        for bound in screen.active_bindings.values():
+    def render(self) -> Content:
+        line, seen, keys = Content(), set[str](), dict[str, Binding]()
+        for bound in self.screen.active_bindings.values():
             binding = bound.binding
             if binding.show and binding.action not in seen and (label := self._label(bound)) is not None:
                 seen.add(binding.action)
                 # Of two keys that close a dialog, the later one, esc, does so everywhere.
                 keys[label or binding.description] = binding
-        if self._keys != [*keys.items()]:
-            self._keys = [*keys.items()]
-            self.refresh()
-
-    def render(self) -> Content:
-        line = Content()
-        for label, binding in self._keys:
+        for label, binding in keys.items():
             name = (f" {self.app.get_key_display(binding)} ", "bold $footer-key-foreground")
             key = Content.assemble(name, (f"{label} ", "$footer-description-foreground"))
             if line.cell_length + key.cell_length <= self.size.width + 1:  # the last blank may be cut

@@ -98,9 +98,8 @@ class TableView(DataTable[Cell]):
         self._needle = ""
         self._names = columns_of(rows)[:COLUMNS_MOST]
         self._page = _PAGE // max(1, len(self._names))
-        measured = rows[: min(_LOOKED_AT, 4 * self._page)]
         self._widths = [
-            min(_WIDEST, max(cell_len(name) + 2, *(cell_len(_text(row, name)) for row in measured)))
+            min(_WIDEST, max(cell_len(name) + 2, *(cell_len(_text(row, name)) for row in rows[: 4 * self._page])))
             for name in self._names
         ]
         self._order: tuple[int, bool] | None = None
