@@ -42,9 +42,7 @@ _SECONDS = 5.0
 _WIDE, _WIDEST = 4_000, 100_000
 """Entries before and after an exchange that may be its HTTP heads; and the most entries that are searched."""
 _SHOWN = 300
-"""The most HTTP heads, and the most lines of output, of one exchange."""
-_READ = 200
-"""The most progress messages of one request that are read."""
+"""The most HTTP heads, lines of output, and progress messages of one exchange."""
 
 
 class Node(NamedTuple):
@@ -140,7 +138,7 @@ def progress_of(recording: Recording, request: WireMessage) -> list[WireMessage]
     method = columns.methods.get("notifications/progress")
     near = rows_with(columns.kind, _NOTIFIED, row, min(last, row + _WIDEST))
     rows = [at for at in near if columns.method[at] == method and columns.server[at] == columns.server[row]]
-    read = map(recording.entry, (columns.first + at for at in rows[-_READ:]))
+    read = map(recording.entry, (columns.first + at for at in rows[-_SHOWN:]))
     return [one for one in read if one and _token_of(one) == token]
 
 
