@@ -1,7 +1,7 @@
 """The content blocks of a result in order, for a person. Pure functions over the raw JSON."""
 
 import binascii
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from itertools import chain
 from typing import Literal, NamedTuple
@@ -132,6 +132,13 @@ def _decoded(known: dict[str, Json]) -> str:
         return ""
 
 
+KEY_HINTS: Mapping[str, str] = {
+    "image": "enter enlarges it · o opens it · s saves it", "audio": "o opens it · s saves it",
+    "file": "s saves it", "link": "enter reads it", "app": "o opens it in the browser, held to what it declares",
+}  # fmt: skip
+"""What the keys do with a block, by its kind."""
+
+
 def headline(block: Block) -> str:
     """One line about a block that is no plain text: its kind, type, size and name."""
     name = safe(block.uri or block.title, 300)
@@ -187,14 +194,6 @@ def messages_text(result: Json) -> Iterator[str]:
         for block in message_blocks(message):
             yield from (piece.replace("\n", "\n  ") for piece in chain(("\n",), plain(block)))
         yield "\n"
-
-
-def key_hints(block: Block) -> str:
-    """What the keys do with a block; empty if no key does anything special."""
-    return {
-        "image": "enter enlarges it · o opens it · s saves it", "audio": "o opens it · s saves it",
-        "file": "s saves it", "link": "enter reads it", "app": "o opens it in the browser, held to what it declares",
-    }.get(block.kind, "")  # fmt: skip
 
 
 def structured(result: Json) -> tuple[bool, Json]:

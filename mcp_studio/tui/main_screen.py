@@ -312,7 +312,7 @@ class MainScreen(Screen[None]):
         return "" if now.get(bound.binding.action, not waits) else None
 
     def on_result_pane_rerun_requested(self) -> None:
-        self.call.action_submit(fresh=True)
+        self.call.action_submit(partial(self.call.start, fresh=True))
 
     def on_result_pane_read_requested(self, event: ResultPane.ReadRequested) -> None:
         self.call.read_link(event.server, event.uri, event.title)
@@ -361,7 +361,8 @@ class MainScreen(Screen[None]):
 
     @property
     def focused_pane(self) -> Pane | None:
-        return next((pane for pane in self.panes if pane.has_focus_within), None)
+        nodes = self.focused.ancestors_with_self if self.focused is not None else ()
+        return next((node for node in nodes if isinstance(node, Pane)), None)
 
     def go_to(self, pane: Pane) -> None:
         """Show a pane and give it the focus; the call pane shows the entry under the cursor."""

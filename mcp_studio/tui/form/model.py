@@ -239,7 +239,7 @@ class FormModel:
     def unreadable(self) -> tuple[SchemaProblem, ...]:
         """The problems of typed text that is no JSON."""
         found: list[SchemaProblem] = []
-        for path, text in self.pending.items():
+        for path, text in self._state.pending.items():
             try:
                 from_text(self.row_of(path).field, text)
             except ValueError as problem:

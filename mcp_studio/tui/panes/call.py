@@ -450,22 +450,14 @@ class CallPane(Pane, scope="call"):
 
     # Calling
 
-    def action_submit(self, *, fresh: bool = False) -> None:
-        """Call, read or get what is shown, once it has been checked.
-
-        Args:
-            fresh: the server is asked even if an earlier answer would do.
-        """
-        self._submit(partial(self.start, fresh=fresh))
-
     def action_load_test(self) -> None:
         from mcp_studio.tui.screens.load_test import LoadTest
 
-        self._submit(lambda draft: self.app.push_screen(LoadTest(draft)), again="")
+        self.action_submit(lambda draft: self.app.push_screen(LoadTest(draft)), again="")
 
-    def _submit(self, then: Callable[[CallDraft], object], again: str = "send anyway") -> None:
-        """Do something with the draft after it has been checked and its server is connected."""
-        draft = self.draft
+    def action_submit(self, then: Callable[[CallDraft], object] | None = None, again: str = "send anyway") -> None:
+        """Check what is shown and wait for its server; then call, read or get it, or do something else with it."""
+        draft, then = self.draft, then or self.start
         if draft is None:
             self.app.say("No tool selected. Move the cursor in the catalog (2).", "warning")
         elif self.running:
@@ -473,7 +465,8 @@ class CallPane(Pane, scope="call"):
         elif draft.entry.excluded:
             self.app.say(f"This call is not allowed: {draft.entry.problem}", "warning")
         else:
-            self.run_worker(partial(self._check_then, draft, then, again), group="call", exclusive=True)
+            work = partial(self._check_then, draft, then, again)  # its `repr` would write out the whole schema
+            self.run_worker(work, description="check and call", group="call", exclusive=True)
 
     async def _check_then(self, draft: CallDraft, then: Callable[[CallDraft], object], again: str) -> None:
         studio, name = self.app.studio, draft.entry.ref.server

@@ -138,7 +138,8 @@ class ResultPane(Pane, scope="result"):
         if running and not line.children:
             answer = Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending")
             held = Button("Release…", id="held", variant="primary", compact=True, action="screen.trace('breakpoints')")
-            stop = Button(f"Cancel  {self.app.key_of('cancel')}", id="cancel", compact=True, action="screen.cancel")
+            stop = Button("Cancel", id="cancel", compact=True, action="screen.cancel")
+            answer.display = held.display = False
             text = Static(id="progress-text", markup=False)
             text.can_focus = True  # and not the button: a second enter must not cancel the call
             line.mount(text, answer, held, stop)
@@ -185,20 +186,18 @@ class ResultPane(Pane, scope="result"):
         self._drawn = drawn
         if self.has_focus_within and outcome is not None:  # the button that had the focus goes
             self.screen.set_focus(self.tabs_line)
-        self.end_filter()
-        view = self._view(outcome) if shown else None
-        self._show_note(view)
+        if self.filter.display:
+            self.end_filter()
+        view, key = self._view(outcome) if shown else None, self.app.key_of
+        note = self._pinned if shown and self.tab == "query" else ""
+        if rows := getattr(view, "summary", ""):  # of a table
+            note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV"
+        self.show_note(note)
         views = [view] if view is not None else []
         if isinstance(outcome, Lost):
             views.append(Static(Content.assemble(*connections.http_parts(outcome.error, why=""))))
             views.append(Button("Exit report", compact=True, action="screen.exit_report"))
         self.put(self.place, views)
-
-    def _show_note(self, view: Widget | None) -> None:
-        note, key = self._pinned if view is not None and self.tab == "query" else "", self.app.key_of
-        if rows := getattr(view, "summary", ""):  # of a table
-            note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV"
-        self.show_note(note)
 
     def _view(self, outcome: CallOutcome) -> Widget:
         result = raw_of(outcome)
@@ -263,7 +262,7 @@ class ResultPane(Pane, scope="result"):
             tone, line = outcomes.outcome_short(self.call.outcome)
         elif self.call is not None:
             word = "waiting for your answer" if self.call.asking else "running"
-            word = "held at a breakpoint" if self._held(self.call) else word
+            word = "held at a breakpoint" if self.query_one("#held").display else word
             line = f"{word} · {units.duration(self.call.seconds * 1000)}"
         room = self.size.width - 3
         if self.tabs_line.display:
@@ -273,12 +272,6 @@ class ResultPane(Pane, scope="result"):
         text = Content.styled(f"{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]) if line else Content("")
         self.show_text("result-status", text)
 
-    def _held(self, call: Call) -> bool:
-        """Whether a breakpoint holds a message of the call, or of one like it."""
-        points = self.app.studio.breakpoints
-        entries = (points.trace.entry(one.number) for one in points.gate.waiting)
-        return (call.ref.server, call.method) in ((entry.server, entry.method) for entry in entries if entry)
-
     def show_progress(self) -> None:
         """Show elapsed time and progress while the call runs."""
         call = self.call
@@ -287,9 +280,12 @@ class ResultPane(Pane, scope="result"):
             return
         from textual.widgets import ProgressBar
 
+        points = self.app.studio.breakpoints
+        held = [entry for one in points.gate.waiting if (entry := points.trace.entry(one.number)) is not None]
+        # The call, or one like it.
+        is_held = any((entry.server, entry.method) == (call.ref.server, call.method) for entry in held)
+        self.query_one("#answer").display, self.query_one("#held").display = call.asking, is_held
         self._draw_status()
-        answer = self.query_one("#answer")
-        answer.display, self.query_one("#held").display = call.asking, self._held(call)
         if self.query_one("#progress-text").has_focus:
             self.screen.set_focus(self.entry_point())  # the button of what the call waits for now
         progress, bar = call.progress, self.query_one_optional(ProgressBar)
@@ -393,7 +389,7 @@ class ResultPane(Pane, scope="result"):
 
         for table in self.place.query(TableView):
             table.filter(event.value)
-            self._show_note(table)
+            self.show_note(table.summary)
 
     @on(Input.Submitted, "#result-find")
     def filter_taken(self) -> None:

@@ -118,7 +118,8 @@ class Cards(VerticalScroll, can_focus=True, inherit_bindings=False):
         yield from self._cards
         if self._more:
             yield Static(f"{self._more} more: Raw has all of them.")
-        self._go_to(0)
+        for first in self._cards[:1]:
+            first.set_class(len(self._cards) > 1, "-present")
 
     @property
     def block(self) -> Block:
@@ -187,7 +188,7 @@ class Card(Vertical):
         block = self.block
         if head := blocks.headline(block):
             yield Static(Content(head), classes="card--head")
-        if hint := blocks.key_hints(block):
+        if hint := blocks.KEY_HINTS.get(block.kind):
             yield Static(Content(hint), classes="card--hint")
         if self._with_image:
             yield ImageView(partial(blocks.decode, block), rows_most=_IMAGE_ROWS)
