@@ -63,10 +63,8 @@ class Layout:
 
     def __init__(self, screen: MainScreen) -> None:
         self._screen = screen
-        self._shares: dict[str, float] = {}
+        self._shares: dict[str, float | None] = {}
         """Sizes in hundredths of the screen, so that a small terminal keeps what was arranged on a large one."""
-        self._sizes: dict[str, float | None] = {}
-        """The sizes in cells that the panes have now; None for that of the style sheet."""
         self._saved: dict[str, Json] = {}
         self._file = screen.app.studio.paths.state / "layout.json"
         self.dragged: str | None = None
@@ -105,8 +103,9 @@ class Layout:
 
     def reset(self) -> None:
         """Give every pane its size from the style sheet again."""
-        self._shares.clear()
+        self._shares = dict.fromkeys(self._shares)
         self.apply()
+        self._shares.clear()
 
     def grab(self, x: int, y: int) -> bool:
         """Start to drag the border at a place of the screen; False if there is no border."""
@@ -137,15 +136,16 @@ class Layout:
         return border.name != "call" or border.wide == self._screen.has_class("-huge")
 
     def apply(self) -> None:
-        """Give the panes the person's sizes; those without one have that of the style sheet."""
-        for key, border in _BORDERS.items():
-            share = self._shares.get(key) if self._fits(border) else None
+        """Give panes the person's sizes. Those without one have that of the style sheet; setting it lays out all."""
+        for key, wanted in self._shares.items():
+            border = _BORDERS[key]
+            share = wanted if self._fits(border) else None
             styles = self._screen.query_one(f"#{border.name}").styles
             size = share and max(border.least, round(share * self._screen.size[not border.wide] / 100))
-            if size != self._sizes.get(key):  # setting it lays out the screen
-                self._sizes[key], kind = size, "width" if border.wide else "height"
-                setattr(styles, kind, size)
-                setattr(styles, f"max_{kind}", size and "80%")
+            if border.wide:
+                styles.width, styles.max_width = size, size and "80%"
+            else:
+                styles.height, styles.max_height = size, size and "80%"
 
 
 def is_share(size: Json) -> bool:

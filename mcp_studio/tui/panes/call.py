@@ -132,7 +132,9 @@ class CallPane(Pane, scope="call"):
             yield _Text(id="description", markup=False)
             yield Static(id="notice", markup=False)
         yield Place(id="call-view")
-        yield Horizontal(id="server-actions")
+        with Horizontal(id="server-actions"):
+            for name, label in (("repeat", "Reconnect"), ("edit", "Edit"), ("open", "Details")):
+                yield Button(label, id=f"server-{name}", compact=True, action=f"screen.server('{name}')")
         with Horizontal(id="call-actions"):
             yield Checkbox("Run as a task", id="as-task", compact=True)
             yield Button("Call", id="submit", variant="primary", compact=True, action="screen.submit")
@@ -194,13 +196,7 @@ class CallPane(Pane, scope="call"):
         for part in self.query("#call-head, #call-actions, #notice, FormView"):
             part.display = self.draft is not None
         self.mark("-server", server)
-        actions = self.query_one("#server-actions")
-        actions.display = server
-        if server and not actions.children:
-            actions.mount_all(
-                Button(label, id=f"server-{name}", compact=True, action=f"screen.server('{name}')")
-                for name, label in (("repeat", "Reconnect"), ("edit", "Edit"), ("open", "Details"))
-            )
+        self.query_one("#server-actions").display = server
 
     def _draw_server(self) -> None:
         """Show state, error and offers of the server; the first button offers the remedy."""

@@ -146,7 +146,6 @@ class CatalogPane(Pane, scope="catalog"):
 
     number = 2
     entries = getters.query_one("#entries", VirtualList)
-    legend = getters.query_one("#legend", Static)
 
     @dataclass
     class Opened(Message):
@@ -257,7 +256,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def _show_legend(self) -> None:
         self.show_text("legend", Content.from_markup(_LEGENDS[self.kind]))
-        self.legend.display = bool(self.entries.rows) and not self.on_tasks
+        self.query_one("#legend").display = bool(self.entries.rows) and not self.on_tasks
 
     def _all(self, kind: EntryKind) -> tuple[Entry, ...]:
         known = self.app.studio.manager.names()
@@ -446,14 +445,11 @@ class CatalogPane(Pane, scope="catalog"):
 
     def step_back(self) -> bool:
         """End the filter, or else show all servers again; False if there is nothing to go back from."""
-        if self.filter.display:
-            self.end_filter()
-            self.screen.set_focus(self.entries)
-        elif self.server:
+        if self.end_filter():
+            return True
+        if self.server:
             self.post_message(self.ScopeLifted())
-        else:
-            return False
-        return True
+        return bool(self.server)
 
     def action_repeat(self) -> None:
         """Refresh the lists of the shown servers."""

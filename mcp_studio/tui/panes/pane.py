@@ -102,10 +102,12 @@ class Pane(Vertical, Steady):
             self.mount(self.filter, before=self.entry_point())
         self.screen.set_focus(self.filter)  # at once: the keys typed next belong to the field
 
-    def end_filter(self) -> None:
-        """Show everything again."""
-        self.filter.value = ""
-        self.filter.display = False
+    def end_filter(self) -> bool:
+        """Show everything again; False if there was no filter."""
+        was_shown, self.filter.display, self.filter.value = self.filter.display, False, ""
+        if self.filter.has_focus:
+            self.screen.set_focus(self.entry_point())
+        return was_shown
 
     def mark(self, name: str, on: bool) -> None:
         """Set a class that changes the frame alone; `set_class` would restyle everything inside, too."""

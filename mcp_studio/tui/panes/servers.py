@@ -339,14 +339,11 @@ class ServersPane(Pane, scope="servers"):
         self.screen.set_focus(self.list)
 
     def step_back(self) -> bool:
-        if self.filter.display:
-            self.end_filter()
-            self.screen.set_focus(self.list)
-        elif self._scope:
-            self.scope_to("")
-        else:
-            return False
-        return True
+        if self.end_filter():
+            return True
+        scoped = bool(self._scope)
+        self.scope_to("")
+        return scoped
 
     # Actions on the server under the cursor
 
