@@ -63,7 +63,7 @@ class Layout:
 
     def __init__(self, screen: MainScreen) -> None:
         self._screen = screen
-        self._shares: dict[str, float] = {}
+        self.shares: dict[str, float] = {}
         """Sizes in hundredths of the screen, so that a small terminal keeps what was arranged on a large one."""
         self._saved: dict[str, Json] = {}
         self._file = screen.app.studio.paths.state / "layout.json"
@@ -74,7 +74,8 @@ class Layout:
         """Arrange the panes as in the last run; an unreadable part of the file is ignored."""
         found = read_object(self._file, largest=10_000)
         shares = mapping(found.get("shares")).items()
-        self._shares = {key: size for key, size in shares if key in _BORDERS and is_share(size)}
+        known = ((key, size) for key, size in shares if key in _BORDERS and isinstance(size, (int, float)))
+        self.shares = {key: size for key, size in known if 0 < size < 100}
         self.apply()
         tabs = mapping(found.get("tabs"))
         for pane in self._screen.panes:
@@ -91,7 +92,7 @@ class Layout:
         screen = self._screen
         state: dict[str, Json] = {
             "version": 2,
-            "shares": {**self._shares},
+            "shares": {**self.shares},
             "tabs": {pane.scope: pane.tabs.active for pane in (screen.catalog, screen.call) if pane.tabs},
             "zoom": screen.maximized.scope if isinstance(screen.maximized, Pane) else "",
             "follow": screen.trace.table.follows,
@@ -100,11 +101,6 @@ class Layout:
             self._saved = state
             with suppress(OSError):
                 write_object(self._file, state)
-
-    def reset(self) -> None:
-        """Give every pane its size from the style sheet again."""
-        self._shares.clear()
-        self.apply()
 
     def grab(self, x: int, y: int) -> bool:
         """Start to drag the border at a place of the screen; False if there is no border."""
@@ -119,7 +115,7 @@ class Layout:
             size = event.screen_x - region.x + 1 if border.wide else event.screen_y - region.y + 1
             if border.name == "trace":
                 size = region.bottom - event.screen_y
-            self._shares[self.dragged] = round(100 * size / self._screen.size[not border.wide], 2)
+            self.shares[self.dragged] = round(100 * size / self._screen.size[not border.wide], 2)
             self.apply()
 
     def _lies_at(self, border: Border, x: int, y: int) -> bool:
@@ -137,17 +133,13 @@ class Layout:
     def apply(self) -> None:
         """Give the panes the person's sizes; those without one have that of the style sheet."""
         for key, border in _BORDERS.items():
-            share = self._shares.get(key) if self._fits(border) else None
+            share = self.shares.get(key) if self._fits(border) else None
             styles = self._screen.query_one(f"#{border.name}").styles
             size = share and max(border.least, round(share * self._screen.size[not border.wide] / 100))
             if border.wide:
                 styles.width, styles.max_width = size, size and "80%"
             else:
                 styles.height, styles.max_height = size, size and "80%"
-
-
-def is_share(size: Json) -> bool:
-    return isinstance(size, (int, float)) and 0 < size < 100
 
 
 class MainScreen(Screen[None]):
@@ -290,10 +282,9 @@ class MainScreen(Screen[None]):
             self.result.show(event.draft, event.call)
         if event.elsewhere and event.draft is not None:
             self.catalog.show_entry(event.draft.entry.ref)
-        pane = self.focused_pane
-        if event.started and self.app.screen is self and pane is not None:
-            if pane is self.call or isinstance(self.focused, Input):
-                self.go_to(self.result if pane is self.call else pane)
+        pane, typing = self.focused_pane, isinstance(self.focused, Input)
+        if event.started and self.app.screen is self and pane is not None and (typing or pane is self.call):
+            self.go_to(self.result if pane is self.call else pane)
         self.refresh_bindings()
 
     def _key_label(self, bound: ActiveBinding) -> str | None:
@@ -395,7 +386,8 @@ class MainScreen(Screen[None]):
     # Actions
 
     def action_reset_layout(self) -> None:
-        self.arrangement.reset()
+        self.arrangement.shares.clear()
+        self.arrangement.apply()
 
     def action_pane_servers(self) -> None:
         self.go_to(self.servers)
