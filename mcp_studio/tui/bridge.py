@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from textual.message import Message
 from textual.message_pump import MessagePump
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from mcp_studio.signal import Signal
     from mcp_studio.tui.app import StudioApp
 
-T = TypeVar("T")
 PAUSE = 0.04
 """The least number of seconds between two messages, so that a storm of changes costs at most 25 repaints per second."""
 Store = Literal["servers", "resources", "calls", "inbox", "tasks", "trace"]
@@ -40,7 +39,7 @@ class CallChanged(Message):
     ended: bool
 
 
-def relay(signal: Signal[T], target: MessagePump, message: Callable[[T], Message]) -> Callable[[], None]:
+def relay(signal: Signal[Any], target: MessagePump, message: Callable[[Any], Message]) -> Callable[[], None]:
     """Post messages to a widget that alone follows a signal; the returned function ends that."""
     return signal.connect(lambda event: target.post_message(message(event)))
 

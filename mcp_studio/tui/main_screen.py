@@ -74,7 +74,8 @@ class Layout:
         """Arrange the panes as in the last run; an unreadable part of the file is ignored."""
         found = read_object(self._file, largest=10_000)
         shares = mapping(found.get("shares")).items()
-        self._shares = {key: size for key, size in shares if key in _BORDERS and is_share(size)}
+        known = ((key, size) for key, size in shares if key in _BORDERS and isinstance(size, (int, float)))
+        self._shares = {key: size for key, size in known if 0 < size < 100}
         self.apply()
         tabs = mapping(found.get("tabs"))
         for pane in self._screen.panes:
@@ -146,10 +147,6 @@ class Layout:
                 styles.width, styles.max_width = size, size and "80%"
             else:
                 styles.height, styles.max_height = size, size and "80%"
-
-
-def is_share(size: Json) -> bool:
-    return isinstance(size, (int, float)) and 0 < size < 100
 
 
 class MainScreen(Screen[None]):
@@ -294,10 +291,9 @@ class MainScreen(Screen[None]):
             self.result.show(event.draft, event.call)
         if event.elsewhere and event.draft is not None:
             self.catalog.show_entry(event.draft.entry.ref)
-        pane = self.focused_pane
-        if event.started and self.app.screen is self and pane is not None:
-            if pane is self.call or isinstance(self.focused, Input):
-                self.go_to(self.result if pane is self.call else pane)
+        pane, typing = self.focused_pane, isinstance(self.focused, Input)
+        if event.started and self.app.screen is self and pane is not None and (typing or pane is self.call):
+            self.go_to(self.result if pane is self.call else pane)
         self._show_keys()
 
     def _show_keys(self) -> None:

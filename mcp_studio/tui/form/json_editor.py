@@ -97,10 +97,6 @@ class JsonEditor(Vertical):
         yield self._notes
 
     @property
-    def text(self) -> str:
-        return self.area.text
-
-    @property
     def unreadable(self) -> tuple[SchemaProblem, ...]:
         """The reason why the text cannot be sent; empty if it is JSON."""
         problem = self.area.problem
@@ -108,7 +104,7 @@ class JsonEditor(Vertical):
 
     def show(self, value: Json, *, text: str = "") -> None:
         """Show another value; `text` is shown in its place if it was no JSON when the person left it."""
-        if value is not self.value or text not in ("", self.text):
+        if value is not self.value or text not in ("", self.area.text):
             self.value = value
             self._fill(text)
 
@@ -131,7 +127,7 @@ class JsonEditor(Vertical):
             self.app.run_worker(self._edit_outside(), group=GROUP)
 
     async def _edit_outside(self) -> None:
-        after = await edit_outside(self.app, "value", "application/json", self.text)
+        after = await edit_outside(self.app, "value", "application/json", self.area.text)
         if after is None:
             return
         if self.is_attached and len(after) <= LARGEST:
@@ -150,7 +146,7 @@ class JsonEditor(Vertical):
         if self.area.display:
             with self.area.prevent(TextArea.Changed):
                 self.area.load_text(written)
-            self._read = self.text
+            self._read = self.area.text
             if text:
                 self.area.load_text(text)
 
@@ -161,10 +157,10 @@ class JsonEditor(Vertical):
 
     def read(self) -> None:
         """Read the text if it has changed; whoever leaves the editor need not wait for `Changed`."""
-        if self.text != self._read:
-            self._read, self._checked = self.text, ()
+        if self.area.text != self._read:
+            self._read, self._checked = self.area.text, ()
             try:
-                self.value = loads(self.text, exact=True)
+                self.value = loads(self.area.text, exact=True)
                 self._tell(None)
             except (JsonProblem, LimitExceeded) as problem:
                 self._tell(problem)

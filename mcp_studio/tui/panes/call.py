@@ -406,7 +406,7 @@ class CallPane(Pane, scope="call"):
         """Take what was typed into the JSON tab. The tab is left only after that: its message may come too late."""
         if (editor := self.json) is not None and self.draft is not None:
             editor.read()
-            text, before = editor.text if editor.unreadable else "", self.draft.texts.get(_WHOLE, "")
+            text, before = editor.area.text if editor.unreadable else "", self.draft.texts.get(_WHOLE, "")
             if text != before or editor.value is not self.draft.value:
                 self.draft.texts[_WHOLE] = text
                 self._edited(editor.value)
@@ -537,11 +537,10 @@ class CallPane(Pane, scope="call"):
             self._follow(self.draft, call)
 
     def on_call_changed(self, event: CallChanged) -> None:
-        call = event.call
-        if call is self.call:
+        if event.call is self.call:
             self.tell_result()
-        elif event.ended and call.outcome is not None and call in self.calls.values():
-            self.app.say(f"{call.ref}: {outcomes.outcome_line(call.outcome)[1]}")
+        elif event.ended and event.call.outcome is not None and event.call in self.calls.values():
+            self.app.say(f"{event.call.ref}: {outcomes.outcome_line(event.call.outcome)[1]}")
 
     # Other actions
 

@@ -314,9 +314,7 @@ class Choose(Dialog[T]):
         texts = [(f"{item.title} {item.note}".casefold(), item) for item in self._items]
         found = [item for text, item in texts if all(word in text for word in wanted.split())]
         self._listed = sorted(found, key=lambda item: wanted not in item.title.casefold())
-        self._list.clear_options()
-        nothing = Option("Nothing has these words.", disabled=True)
-        self._list.add_options(map(_prompt, self._listed) if found else [nothing])
+        self._list.set_options([*map(_prompt, self._listed)] or [Option("Nothing has these words.", disabled=True)])
         self._list.action_first()
 
     @on(Input.Changed)

@@ -44,6 +44,7 @@ class FieldHelp:
         self._path: Path = row.path if row is not None else ()
         self._row = form.model.row_of(self._path) if row is None or row.kind in ("add", "rest") else row
         self._field = self._row.field
+        self._format = self._field.format if isinstance(self._field, fields.Text) else ""
         self._name = key_of(self._path) or "everything"
 
     def open_menu(self) -> None:
@@ -55,10 +56,9 @@ class FieldHelp:
 
     def _asked(self) -> str:
         """The title of the entry that suits the field's format; that entry comes first."""
-        format = self._field.format if isinstance(self._field, fields.Text) else ""
-        if kind_of(format) is not None:
+        if kind_of(self._format) is not None:
             return "Insert a date or time…"
-        if format in ("uuid", "guid"):
+        if self._format in ("uuid", "guid"):
             return "Insert a UUID"
         return "Insert a file…" if shape(self._field) != "text" else ""
 
@@ -126,8 +126,7 @@ class FieldHelp:
     # Dialogs
 
     def _when(self) -> None:
-        kind = kind_of(self._field.format) if isinstance(self._field, fields.Text) else None
-        self._app.push_screen(When(self._name, kind or "date-time"), self._put_text)
+        self._app.push_screen(When(self._name, kind_of(self._format) or "date-time"), self._put_text)
 
     def _file(self) -> None:
         self._app.push_screen(InsertFile(self._name, self._field, self._app.studio.limits.field_file), self._put_text)

@@ -75,6 +75,7 @@ class LoadTest(RunDialog):
 
     def look(self) -> None:
         super().look()
+        self.query_one("#copy").disabled = self.load is None
         if self.load is None:
             return
         bar = self.query_one(ProgressBar)
@@ -84,9 +85,7 @@ class LoadTest(RunDialog):
         figures.update(figures_of(self.load, max(20, figures.size.width), max(6, self.app.size.height - 16)))
 
     def action_copy(self) -> None:
-        if self.load is None:
-            self.app.say("There are no figures yet.", "warning")
-        else:
+        if self.load is not None:
             self.app.copy(pretty(self.load.figures()), "the figures")
 
 

@@ -141,9 +141,7 @@ class NameProvider(StudioProvider):
         for name in sorted(app.own_themes):
             yield Command(f"Use the theme {name}", partial(app.keep_theme, name), "from now on", "colours colors")
         for page in DOCS:
-            yield Command(
-                f"Documentation: {page}", partial(self._open_page, page), "in the browser", "help docs manual"
-            )
+            yield Command(f"Documentation: {page}", partial(self._open_page, page), "in the browser", "help docs")
 
     async def _open_page(self, page: str) -> None:
         url = f"{_DOCS}/{page}.md"

@@ -20,7 +20,7 @@ from mcp_studio.present.browser import open_page
 from mcp_studio.protocol.views import held_page, reach_lines, reach_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog, section
 from mcp_studio.tui.views.image import ImageView
 from mcp_studio.urls import judge
 
@@ -68,10 +68,7 @@ class SaveFiles(Dialog[list[Path]]):
     def body(self) -> Iterable[Widget]:
         yield Static("Folder", classes="label")
         yield Input(str(Path.cwd()), compact=True)
-        lines: list[str | tuple[str, str]] = [("\nFiles\n", "$quiet")]
-        for part in self._parts:
-            lines += [f"  {part.name}", (f"  {part.what}\n", "$quiet")]
-        yield Static(Content.assemble(*lines))
+        yield Static(Content.assemble(*section("Files", (f"{part.name}  {part.what}" for part in self._parts))))
 
     @on(Input.Submitted)
     @work(exclusive=True)

@@ -101,7 +101,7 @@ class Sampling(RequestDialog):
     def _keep(self, reply: Json) -> None:
         """Store the reply, so that it is there again after Later."""
         self._reply = reply
-        text = self.json.text if self._as_json and self.json.unreadable else ""
+        text = self.json.area.text if self._as_json and self.json.unreadable else ""
         self.request.draft = {"reply": reply, "json": self._as_json, "text": text}
         self.note("")
 
