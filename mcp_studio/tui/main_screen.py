@@ -449,11 +449,8 @@ class MainScreen(Screen[None]):
             self.go_to(self.catalog)
 
     def action_submit(self) -> None:
-        self.app.after_typing(self._submit)
-
-    def _submit(self) -> None:
-        self._preview()  # the cursor may have moved since the last drawing
-        self.call.action_submit()
+        self.app.after_typing(self._preview)  # the cursor may have moved since the last drawing
+        self.app.after_typing(self.call.action_submit)
 
     def action_cancel(self) -> None:
         self.call.action_cancel()

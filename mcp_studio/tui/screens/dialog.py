@@ -235,7 +235,8 @@ class RunDialog(Dialog[str]):
         self.query_one("#pending", Button).disabled = not self.app.studio.inbox.pending
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        able = {"back": not self.has_class("-running"), "cancel": self.has_class("-running")}
+        running = self.has_class("-running")
+        able = {"back": not running, "submit": not running, "cancel": running}
         return able.get(action, super().check_action(action, parameters))
 
     def begin(self, calls: Awaitable[None]) -> None:
