@@ -246,8 +246,9 @@ class RunDialog(Dialog[str]):
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         if event.worker.group == "run" and event.worker.is_finished:
-            self.look()
+            self.look()  # the last of what ran, and below what can be done now
             self.offer(start=True)
+            self.look()
 
     def action_cancel(self) -> None:
         self.workers.cancel_group(self, "run")
