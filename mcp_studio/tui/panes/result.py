@@ -32,6 +32,8 @@ from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
 if TYPE_CHECKING:
+    from mcp_studio.session.inbox import Answer, InputRequest
+    from mcp_studio.studio import Studio
     from mcp_studio.tui.call_draft import CallDraft
     from mcp_studio.tui.views.content_view import Cards  # imports Markdown, for 30 ms and 3 MB
     from mcp_studio.tui.views.table_view import Row
@@ -96,7 +98,13 @@ class ResultPane(Pane, scope="result"):
     def on_mount(self) -> None:
         self.show_title("Result")
         self._clock = self.set_interval(0.1, self.show_progress, pause=True)
+        self.app.studio.rules.answered.connect(self._count_ruled)
         self.show(None, None)
+
+    def _count_ruled(self, answered: tuple[InputRequest, Answer]) -> None:
+        calls = [call for call in self.app.studio.caller.running if str(call.ref) == answered[0].subject]
+        for call in calls[-1:]:  # requests belong to the newest one
+            call.ruled += 1
 
     def on_resize(self) -> None:
         self._draw_status()
@@ -263,7 +271,7 @@ class ResultPane(Pane, scope="result"):
             tone, line = outcomes.outcome_short(self.call.outcome)
         elif self.call is not None:
             word = "waiting for your answer" if self.call.asking else "running"
-            word = "held at a breakpoint" if self._held(self.call) else word
+            word = "held at a breakpoint" if is_held(self.app.studio, self.call) else word
             line = f"{word} · {units.duration(self.call.seconds * 1000)}"
         room = self.size.width - 3
         if self.tabs_line.display:
@@ -272,12 +280,6 @@ class ResultPane(Pane, scope="result"):
         line = next((words for words in shorter if cell_len(words) <= room), shorter[-1])
         text = Content.styled(f"{getattr(glyphs(), GLYPHS[tone])} {line}", COLOURS[tone]) if line else Content("")
         self.show_text("result-status", text)
-
-    def _held(self, call: Call) -> bool:
-        """Whether a breakpoint holds a message of the call, or of one like it."""
-        points = self.app.studio.breakpoints
-        entries = (points.trace.entry(one.number) for one in points.gate.waiting)
-        return (call.ref.server, call.method) in ((entry.server, entry.method) for entry in entries if entry)
 
     def show_progress(self) -> None:
         """Show elapsed time and progress while the call runs."""
@@ -289,7 +291,7 @@ class ResultPane(Pane, scope="result"):
 
         self._draw_status()
         answer = self.query_one("#answer")
-        answer.display, self.query_one("#held").display = call.asking, self._held(call)
+        answer.display, self.query_one("#held").display = call.asking, is_held(self.app.studio, call)
         if self.query_one("#progress-text").has_focus:
             self.screen.set_focus(self.entry_point())  # the button of what the call waits for now
         progress, bar = call.progress, self.query_one_optional(ProgressBar)
@@ -321,6 +323,8 @@ class ResultPane(Pane, scope="result"):
             problems.append(f"{units.plural(more, 'more problem')}: see the trace (5)")
         yield from ((f"{glyphs().warning} {safe(problem, 300)}", "$state-busy") for problem in problems)
         yield from ((safe(note, 300), "$quiet") for note in outcome.notes[:_PROBLEMS])
+        if call.ruled:
+            yield f"{units.plural(call.ruled, 'request')} answered by a rule", "$quiet"
         if freshness := outcomes.freshness(outcome):
             yield freshness, "$quiet"
         manager, name = self.app.studio.manager, call.ref.server
@@ -483,6 +487,13 @@ class ResultPane(Pane, scope="result"):
             await server_files.keep_legacy(self.app.studio, name, save=where == "file")
             again = self.app.key_of("repeat")
             self.app.say(f"{safe(name, 60)} is reconnected in the legacy era. {again} re-runs the call.")
+
+
+def is_held(studio: Studio, call: Call) -> bool:
+    """Whether a breakpoint holds a message of the call, or of one like it."""
+    points = studio.breakpoints
+    entries = (points.trace.entry(one.number) for one in points.gate.waiting)
+    return (call.ref.server, call.method) in ((entry.server, entry.method) for entry in entries if entry)
 
 
 def raw_of(outcome: CallOutcome | None) -> Json:
