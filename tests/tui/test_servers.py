@@ -113,7 +113,7 @@ async def test_each_server_has_one_row_that_says_what_is_the_matter() -> None:
             "✗ none +not started",
             "✗ exits +exit code 1",
             "[◐✗] away .*(retry|refused)",
-            "✗ no +no MCP: printed",
+            "✗ no +no MCP: 'hello'",
         )
         assert stage.main.servers.list.size.height == 6
         await stage.press("1", "G")

@@ -49,8 +49,6 @@ _TABS = {"form": "Form", "json": "JSON", "schema": "Schema", "history": "History
 EMPTY = "No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."
 _INSTRUCTIONS = 3_000
 """Characters of what a server tells models about itself."""
-_PRINTED = 5
-"""Lines that a server printed before its end."""
 _WHOLE = ""
 """The key of a draft's text from the JSON tab, which is stored there while it is no JSON."""
 _DEEP = re.compile(r"(?<!\S)(/[^/\s]+){3,}(?=(/[^/\s]+){3}(?!\S))")
@@ -649,11 +647,13 @@ def _summary(studio: Studio, name: str, tokens: str) -> Iterator[str]:
     """The facts about a server on a few lines: state, remedy, address, version, offers, metrics, instructions."""
     config, status = studio.manager.config(name), studio.manager.status(name)
     written, clean = config.written or config, studio.redactor
-    yield connections.state_words(status)
+    ends = studio.manager.supervisor(name).mortems[-1:] if isinstance(status.error, ConnectionLost) else ()
+    printed = [f"printed: {safe(line, 200)}" for end in ends for line in (*end.stray, *end.stderr)[-5:]]
+    state = connections.state_words(status)
+    yield f"{state.partition('; it said last:')[0].rstrip('.')}." if printed else state  # not the same lines twice
     if status.error is not None and status.state != "needs_auth" and (help := connections.hint(status.error)):
         yield help  # a sign-in has its button below
-    for end in studio.manager.supervisor(name).mortems[-1:] if isinstance(status.error, ConnectionLost) else ():
-        yield from (f"printed: {safe(line, 200)}" for line in (*end.stray, *end.stderr)[-_PRINTED:])
+    yield from printed
     target = clean.url(written.url) if written.url else clean.text(units.command_line((written.command, *written.args)))
     yield f"\n{_DEEP.sub('…', safe(target, 1_000))}"
     if status.state == "ready":

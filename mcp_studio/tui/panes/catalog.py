@@ -336,8 +336,8 @@ class CatalogPane(Pane, scope="catalog"):
 
     def _note(self, found: str, entries: Sequence[Entry]) -> None:
         changes = definition.change_counts([entry.change for entry in entries if entry.change])
-        note = found or changes or "remembered" * any(one.remembered for one in entries)
-        self.show_note(note * (not self.on_tasks))
+        note = found or changes or "remembered" * any(entry.remembered for entry in entries)
+        self.show_note("" if self.on_tasks else note)
         self._show_legend()
 
     # Rows

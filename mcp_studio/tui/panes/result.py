@@ -102,8 +102,8 @@ class ResultPane(Pane, scope="result"):
         self.show(None, None)
 
     def _count_ruled(self, answered: tuple[InputRequest, Answer]) -> None:
-        calls = [call for call in self.app.studio.caller.running if str(call.ref) == answered[0].subject]
-        for call in calls[-1:]:  # requests belong to the newest one
+        """Count an answer of a rule for the newest call that it can belong to."""
+        for call in [one for one in self.app.studio.caller.running if str(one.ref) == answered[0].subject][-1:]:
             call.ruled += 1
 
     def on_resize(self) -> None:

@@ -246,7 +246,7 @@ class ServersPane(Pane, scope="servers"):
                 self.app.say(f"{crashes.first_line(newest)}{lost}. Enter on the server (1) shows how.", "warning")
         broken = status.state in ("failed", "retrying")
         if newest is not None and broken and newest.stray and not newest.ready:
-            return f"no MCP: printed '{safe(newest.stray[0], 60)}'"
+            return f"no MCP: '{safe(newest.stray[0], 60)}'"
         if newest is not None and (broken or (name in self._unseen and status.state != "ready")):
             words = _ENDS.get(newest.ending.how, "ended")
             return words.format(newest.ending.code) if words else crashes.headline(newest.ending).split()[-1]
