@@ -335,9 +335,8 @@ class CatalogPane(Pane, scope="catalog"):
         return connections.empty_text(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
 
     def _note(self, found: str, entries: Sequence[Entry]) -> None:
-        changes = definition.change_counts([entry.change for entry in entries if entry.change])
-        note = found or changes or "remembered" * any(entry.remembered for entry in entries)
-        self.show_note("" if self.on_tasks else note)
+        news = definition.change_counts([entry.change for entry in entries if entry.change])
+        self.show_note("" if self.on_tasks else found or news or "remembered" * any(one.remembered for one in entries))
         self._show_legend()
 
     # Rows

@@ -491,8 +491,7 @@ class ResultPane(Pane, scope="result"):
 
 def is_held(studio: Studio, call: Call) -> bool:
     """Whether a breakpoint holds a message of the call, or of one like it."""
-    points = studio.breakpoints
-    entries = (points.trace.entry(one.number) for one in points.gate.waiting)
+    entries = (studio.breakpoints.trace.entry(one.number) for one in studio.breakpoints.gate.waiting)
     return (call.ref.server, call.method) in ((entry.server, entry.method) for entry in entries if entry)
 
 
