@@ -319,6 +319,8 @@ class Call:
     """The trace's number of that request, once it is answered."""
     under: int = 0
     """The trace's number of the entry that the call is made for, such as a workflow's step."""
+    ruled: int = 0
+    """The number of requests of the server that rules have answered during the call."""
 
     @property
     def seconds(self) -> float:

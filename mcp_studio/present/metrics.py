@@ -89,8 +89,12 @@ def figures_row(one: Metrics) -> tuple[str, ...]:
 
 
 def server_facts(one: Metrics, now: float = 0.0) -> list[str]:
-    """Further facts about a server, in a few words each; `now` is the time if it is connected at this moment."""
-    tally, link, up = one.tally, one.tally.link, one.tally.link.uptime(now)
+    """Further facts about a server, in a few words each.
+
+    Args:
+        now: the time, if the server is connected at this moment: its uptime is then that of this connection.
+    """
+    tally, link, up = one.tally, one.tally.link, one.tally.link.uptime(now, last=now > 0)
     facts = [f"up {units.duration(up * 1000)}"] if up else []
     facts += [units.plural(link.reconnects, "reconnect")] if link.reconnects else []
     facts += [f"{units.size(tally.bytes_in)} in", f"{units.size(tally.bytes_out)} out"]

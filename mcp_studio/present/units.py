@@ -15,9 +15,9 @@ BYTES_PER_TOKEN = 4.3
 
 
 def duration(ms: float) -> str:
-    """Milliseconds in words: `18 ms`, `1.2 s`, `2 min 5 s`, `3 h 10 min`."""
+    """Milliseconds in words: `0.4 ms`, `18 ms`, `1.2 s`, `2 min 5 s`, `3 h 10 min`."""
     if ms < 1000:
-        return f"{ms:.0f} ms"
+        return f"{ms:.1g} ms" if 0 < ms < 0.95 else f"{ms:.0f} ms"
     if ms < 60_000:
         return f"{ms / 1000:.1f} s"
     if ms < 3_600_000:

@@ -126,9 +126,9 @@ class Link:
         self.end(self.seen)
         self._begun = 0
 
-    def uptime(self, now: float = 0.0) -> float:
-        """Seconds of all connections; one that lasts counts until `now`, or until its newest entry."""
-        return self._before + (max(0.0, (now or self.seen) - self._since) if self._since else 0.0)
+    def uptime(self, now: float = 0.0, *, last: bool = False) -> float:
+        """Seconds of all connections, or of the last; one that lasts counts until `now`, or until its newest entry."""
+        return self._before * (not last) + (max(0.0, (now or self.seen) - self._since) if self._since else 0.0)
 
 
 class Tally:

@@ -6,7 +6,7 @@ Trees consist of entries' numbers, so they work for a running trace, a past sess
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Literal, NamedTuple
@@ -110,23 +110,26 @@ class Exchange(NamedTuple):
 
 def exchange_of(recording: Recording, entry: WireMessage) -> Exchange:
     """Gather the exchange that an entry belongs to; cheap, whatever the size of the recording."""
-    columns = recording.columns
-    request, response = ends_of(recording, entry)
-    ends = (request, response or request)
+    columns, (request, response) = recording.columns, ends_of(recording, entry)
+    ends, server = (request, response or request), columns.servers.get(request.server)
     first, last = (end.number - columns.first for end in ends)
-    wanted = {end.exchange for end in ends} - {0}
-    near = first - _WIDE, min(last, first + _WIDEST) + _WIDE
-    heads = rows_with(columns.kind, _ANY_HTTP, *near) if wanted else iter(())
+    own = {end.exchange: end.number - columns.first for end in ends if end.exchange}
+    near = rows_with(columns.kind, _ANY_HTTP, first - _WIDE, min(last, first + _WIDEST) + _WIDE) if own else ()
+    heads = [row for row in near if columns.exchange[row] in own and columns.server[row] == server]
     begin, end = (bisect_left(columns.time, at) for at in (ends[0].time - _SECONDS, ends[1].time + _SECONDS))
     printed = rows_with(columns.kind, _PRINTED, begin, min(end, begin + _WIDEST))
+    # The next connection, such as another attempt, counts its exchanges from 1 again.
+    asked = sorted((columns.exchange[row], row) for row in heads if columns.kind[row] == _HEAD_OUT)
 
-    def entries(rows: Iterator[int]) -> tuple[WireMessage, ...]:
-        server = columns.servers.get(request.server)
+    def is_own(row: int) -> bool:
+        exchange = columns.exchange[row]
+        return bisect_right(asked, (exchange, row)) == bisect_right(asked, (exchange, own[exchange]))
+
+    def entries(rows: Iterable[int]) -> tuple[WireMessage, ...]:
         numbers = (columns.first + row for row in rows if columns.server[row] == server)
         return tuple(filter(None, map(recording.entry, islice(numbers, _SHOWN))))
 
-    heads = (row for row in heads if columns.exchange[row] in wanted)
-    return Exchange(request, response, entries(heads), entries(printed))
+    return Exchange(request, response, entries(filter(is_own, heads)), entries(printed))
 
 
 def progress_of(recording: Recording, request: WireMessage) -> list[WireMessage]:
@@ -178,9 +181,7 @@ def request_of(columns: Columns, number: int) -> int | None:
     kind = columns.kind[row] & 15
     if columns.link[row] and kind != _REQUEST:
         return columns.link[row] if columns.link[row] >= columns.first else number
-    if kind == _HTTP and columns.exchange[row]:
-        return _carried_request(columns, row) or number
-    return number
+    return (_carried_request(columns, row) if kind == _HTTP else 0) or number
 
 
 def relation_of(columns: Columns, number: int) -> Relation:

@@ -34,7 +34,7 @@ from mcp_studio.tui.panes.result import ResultPane
 from mcp_studio.tui.panes.servers import ServersPane
 from mcp_studio.tui.panes.tasks import TaskList
 from mcp_studio.tui.panes.trace import TracePane
-from mcp_studio.tui.views.lines import KeyBar
+from mcp_studio.tui.views.lines import KeyBar, TabLine
 from mcp_studio.tui.views.rows import VirtualList
 
 if TYPE_CHECKING:
@@ -252,7 +252,8 @@ class MainScreen(Screen[None]):
 
     # What panes say to one another
 
-    @on(VirtualList.Highlighted, "#entries")
+    @on(VirtualList.Highlighted, "#entries, TaskList")
+    @on(TabLine.Activated)
     def catalog_highlighted(self) -> None:
         """Show the entry after the cursor is drawn: forms are slow, and the cursor may move on meanwhile."""
         self.call_after_refresh(self._preview)
@@ -268,7 +269,7 @@ class MainScreen(Screen[None]):
         elif pane in (self.catalog, None) and self.catalog.current is not None:
             self.call.preview(self.catalog.current)
         elif pane in (self.catalog, None):
-            self.call.show_server(self.catalog.heading)
+            self.call.show_server("" if self.catalog.on_tasks else self.catalog.heading)
 
     def on_catalog_pane_opened(self, event: CatalogPane.Opened) -> None:
         self.call.open(event.entry)

@@ -225,7 +225,9 @@ async def test_activity_answers_everything_in_one_place_and_a_rule_answers_the_n
         assert "hunter22" not in stage.text
         await stage.press("ctrl+j")
         await stage.until(lambda: len(list(stage.studio.rules)) == 1, "a rule")
-        second = await stage.studio.call_tool(Ref("tool", "s", "form"), {}, approved=True).wait()
+        await stage.open("form", server="s")
+        second = await stage.call()
+        await stage.shows("1 request answered by a rule")
         wanted = {"name": "Ada", "approve": True}
         assert json.loads(text(second))["result"] == {"action": "accept", "content": wanted}
         written = tomllib.loads(Paths.default().answers_file.read_text())["answer"]

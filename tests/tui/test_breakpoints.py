@@ -89,7 +89,7 @@ async def test_what_is_held_is_told_where_nobody_looks_and_goes_on_without_a_bre
         dialog = await opened(stage, "tool:echo dir:out")
         await stage.press("escape")
         call = echo(stage, "x")
-        await stage.told("A breakpoint holds a message")
+        await stage.told("A breakpoint holds a call: Release… in the result (4) lets it go on.")
         await stage.shows("1 held")
         await stage.open("echo")
         stage.main.call.fill({"text": "y"})

@@ -125,7 +125,9 @@ async def test_form_and_json_are_one_value_and_wrong_ones_are_not_sent() -> None
         await stage.told("Not sent: invalid JSON")
         assert stage.main.call.call is before, "what is no JSON is never sent"
         await stage.press("escape")
+        await stage.shows("The JSON is invalid; the form shows")
         await stage.open("echo")
+        await stage.hides("The JSON is invalid")
         await stage.open("add")
         await tab(stage, "json")
         await stage.shows('{"a":  ')

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from mcp_studio.present.units import duration
 from mcp_studio.redact import Redactor
 from mcp_studio.trace.message import DIRECTIONS, KINDS, NEEDS_INPUT
 from mcp_studio.trace.store import TraceStore
@@ -89,6 +90,10 @@ def test_times_take_few_characters(ms: float | None, text: str) -> None:
     assert took_text(ms) == text
 
 
+def test_a_duration_is_never_nothing() -> None:
+    assert [duration(ms) for ms in (0.0, 0.42, 0.97, 18.4)] == ["0 ms", "0.4 ms", "1 ms", "18 ms"]
+
+
 def test_signing_in_stands_in_rows_timeline_and_headers_of_the_call_that_it_was_for() -> None:
     store = signed_in()
 
@@ -106,6 +111,17 @@ def test_signing_in_stands_in_rows_timeline_and_headers_of_the_call_that_it_was_
     assert shown.request.number == 4 and exchange.first_tab(store[4]) == "http"
     text = exchange.heads_text(shown)
     assert "grant_type=authorization_code" in text and '"scope":"notes"' in text and "s3cr" not in text
+
+
+def test_each_attempt_has_its_own_http_messages_though_every_connection_counts_from_1() -> None:
+    store = TraceStore(Redactor())
+    for attempt in (1, 2, 3):
+        store.add("s", "out", "http", b"POST /%d" % attempt, exchange=1)
+        store.opened(store.add("s", "out", "request", b'{"id":1}', "server/discover", "", 1, exchange=1))
+        store.add("s", "in", "http", b"failed: attempt %d" % attempt, exchange=1)
+    for place, entry in enumerate([store[place] for place in range(9)]):
+        heads = [one.body[-1:] for one in exchange_of(store, entry).heads]
+        assert heads == [b"%d" % (place // 3 + 1)] * 2, entry
 
 
 BODIES = (

@@ -239,10 +239,14 @@ async def test_a_task_goes_on_in_the_background_and_is_polled_shown_cancelled_an
         assert len(stage.studio.tasks.all()) == 1
         await stage.main.call.run_action("background")
         assert isinstance(await outcome(stage), InBackground)
-        await stage.press("2")
+        await stage.press("2", "slash")
+        await stage.type("work")
+        await stage.shows(r"1 of \d")
+        stage.main.set_focus(stage.main.catalog.entries)
         while not stage.main.catalog.tasks.has_focus:
             await stage.press("right_square_bracket")
-        await stage.shows("◐ work", "Details")
+        await stage.shows("◐ work", "Details", "3 raw › work")
+        await stage.hides(r"\d of \d")
         await stage.press("d")
         await stage.told("The task is still running; x cancels it.")
         task = stage.studio.tasks.all()[0]

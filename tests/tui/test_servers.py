@@ -104,6 +104,7 @@ async def test_each_server_has_one_row_that_says_what_is_the_matter() -> None:
         stdio(["no-such-program"], "none"),
         EXITS,
         http("http://127.0.0.1:9/mcp", "away"),
+        stdio([sys.executable, "-c", "print('hello')"], "no"),
     )
     async with on_stage(*servers, size=(80, 30), ready=False) as stage:
         await stage.shows(
@@ -112,10 +113,13 @@ async def test_each_server_has_one_row_that_says_what_is_the_matter() -> None:
             "✗ none +not started",
             "✗ exits +exit code 1",
             "[◐✗] away .*(retry|refused)",
+            "✗ no +no MCP: 'hello'",
         )
-        assert stage.main.servers.list.size.height == 5
-        await stage.press("1", "G", "k")
-        await stage.shows("2 Catalog of exits", "exits ended with exit")
+        assert stage.main.servers.list.size.height == 6
+        await stage.press("1", "G")
+        await stage.shows("no ended with exit code 0", "printed: hello")
+        await stage.press("k", "k")
+        await stage.shows("2 Catalog of exits", "exits ended with exit", "printed: no licence")
         await stage.hides("none failed")
         await stage.press("escape")
         await stage.shows(r"2 Catalog ─", "r echo")
@@ -377,7 +381,7 @@ async def test_a_server_that_is_killed_is_told_once_and_its_exit_report_leads_to
         await stage.until(lambda: supervisor.mortems and supervisor.connection is not None, "it is started again")
         await stage.told("was ended by SIGKILL")
         assert len(stage.toasts) == 1
-        await stage.shows("● s .*SIGKILL")
+        await stage.shows("● s .* 6 ")
         await stage.press("1")
         stage.main.servers.action_exit_report()
         await stage.dialog(ExitReport)

@@ -263,6 +263,9 @@ async def test_wide_screens_show_the_exchange_under_the_cursor_and_nothing_hosti
             await stage.press(key)
             assert not {"\x1b", "\u202e", "\u200b"} & set(stage.text)
         await home(stage)
+        for kind in ("stderr", "http"):  # an entry without a tab for HTTP, and one whose tab that is
+            beside.show(stage.studio.trace, stage.studio.trace.add("raw", "in", kind, b"POST", exchange=9))
+        assert beside.tabs.active == "http"
         beside.clear()
         await stage.pilot.resize_terminal(100, 30)
         await stage.shows("5 Trace")

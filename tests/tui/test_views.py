@@ -108,6 +108,9 @@ async def test_tabs_are_walked_by_keys_and_opened_by_clicks_and_the_active_one_i
         await pilot.press("left", "left")
         assert tabs.active == "diff"
     assert len({id(one) for one in host.seen if isinstance(one, TabLine.Activated)}) == 6
+    async with hosted(TabLine(tabs.labels), (13, 3)) as (host, pilot):
+        await pilot.press("left")
+        assert host.lines() == ["Text Raw Diff"], "all of them fit"
 
 
 async def test_without_its_tab_the_one_behind_it_is_active() -> None:

@@ -20,7 +20,7 @@ from textual.widgets import Button, Checkbox, Static
 
 from mcp_studio.call.call import Call
 from mcp_studio.catalog.listing import KINDS, Change, Entry, Ref
-from mcp_studio.errors import StudioError, Unreachable
+from mcp_studio.errors import ConnectionLost, StudioError, Unreachable
 from mcp_studio.jsontext import Json, dumps, mapping
 from mcp_studio.present import connections, definition, metrics, outcomes, units
 from mcp_studio.protocol.views import ResourceView, ToolView
@@ -255,8 +255,8 @@ class CallPane(Pane, scope="call"):
         """Put another value into the form, as if it had been typed, of the shown entry or of another one."""
         self.preview(entry, elsewhere=True)
         if self.draft is not None:
-            self.go_to_tab("form")
             self.draft.texts.pop(_WHOLE, None)
+            self.go_to_tab("form")
             self.form.set_value(value)
             self._edited(value)
 
@@ -352,9 +352,13 @@ class CallPane(Pane, scope="call"):
         self.task_switch.disabled = draft.support == "required"
         with self.prevent(Checkbox.Changed):
             self.task_switch.value = draft.as_task
-        lines = [f"{glyphs().warning} {safe(line, 300)}" for line in draft.notices(studio, listed=bool(found))]
+        self._show_notices(draft)
+
+    def _show_notices(self, draft: CallDraft) -> None:
+        lines = draft.notices(self.app.studio, listed=bool(self.app.studio.catalog.find(draft.entry.ref)))
+        lines += ["The JSON is invalid; the form shows the last valid value."] * bool(draft.texts.get(_WHOLE))
         self.query_one("#notice").display = bool(lines)
-        self.show_text("notice", Content("\n".join(lines)))
+        self.show_text("notice", Content("\n".join(f"{glyphs().warning} {safe(line, 300)}" for line in lines)))
 
     # Tabs
 
@@ -387,6 +391,7 @@ class CallPane(Pane, scope="call"):
                 views.append(Findable(TextView(definition.about(draft.entry, draft.value, draft.mirrors) + changes)))
             case _:
                 self.form.set_value(draft.value)
+                self._show_notices(draft)
         for editor in self.place.query("JsonEditor"):
             editor.display = editor is self.json
         self.put(self.place, views, "Findable, HistoryList")
@@ -630,9 +635,13 @@ def _summary(studio: Studio, name: str, tokens: str) -> Iterator[str]:
     """The facts about a server on a few lines: state, remedy, address, version, offers, metrics, instructions."""
     config, status = studio.manager.config(name), studio.manager.status(name)
     written, clean = config.written or config, studio.redactor
-    yield connections.state_words(status)
+    ends = studio.manager.supervisor(name).mortems[-1:] if isinstance(status.error, ConnectionLost) else ()
+    printed = [f"printed: {safe(line, 200)}" for end in ends for line in (*end.stray, *end.stderr)[-5:]]
+    state = connections.state_words(status)
+    yield f"{state.partition('; it said last:')[0].rstrip('.')}." if printed else state  # not the same lines twice
     if status.error is not None and status.state != "needs_auth" and (help := connections.hint(status.error)):
         yield help  # a sign-in has its button below
+    yield from printed
     target = clean.url(written.url) if written.url else clean.text(units.command_line((written.command, *written.args)))
     yield f"\n{_DEEP.sub('…', safe(target, 1_000))}"
     if status.state == "ready":

@@ -192,8 +192,11 @@ class CatalogPane(Pane, scope="catalog"):
 
     @property
     def current(self) -> Entry | None:
-        row = self.entries.row
-        return self._entry_of(row) if isinstance(row, Item) else None
+        """The entry under the cursor, or that of the task under it."""
+        if self.on_tasks:
+            ref = self.tasks.row and self.tasks.row.ref
+            return next(iter(self.app.studio.catalog.find(ref)), None) if ref else None
+        return self._entry_of(row) if isinstance(row := self.entries.row, Item) else None
 
     @property
     def heading(self) -> str:
@@ -322,8 +325,8 @@ class CatalogPane(Pane, scope="catalog"):
         return connections.empty_text(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
 
     def _note(self, found: str, entries: Sequence[Entry]) -> None:
-        changes = definition.change_counts([entry.change for entry in entries if entry.change])
-        self.show_note(found or changes or "remembered" * any(entry.remembered for entry in entries))
+        news = definition.change_counts([entry.change for entry in entries if entry.change])
+        self.show_note("" if self.on_tasks else found or news or "remembered" * any(one.remembered for one in entries))
         self._show_legend()
 
     # Rows
@@ -395,13 +398,13 @@ class CatalogPane(Pane, scope="catalog"):
             await self.mount(self.tasks, after=self.entries)
         self.tasks.display, self.entries.display = on_tasks, not on_tasks
         self._label_tabs()
-        self._show_legend()
+        before = self.kind
         for kind in KINDS:
-            if kind == self.tab and kind != self.kind:
+            if kind == self.tab and kind != before:
                 self.kind = kind
                 for server in self.app.studio.manager.names():
                     self.app.studio.manager.refresher.look(server, kind)
-                self._fill(keep=False)
+        self._fill(keep=self.kind == before)
         if had_focus and not self.tabs_line.has_focus:
             self.screen.set_focus(self.entry_point())
 

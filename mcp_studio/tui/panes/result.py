@@ -32,6 +32,8 @@ from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
 if TYPE_CHECKING:
+    from mcp_studio.session.inbox import Answer, InputRequest
+    from mcp_studio.studio import Studio
     from mcp_studio.tui.call_draft import CallDraft
     from mcp_studio.tui.views.content_view import Cards  # imports Markdown, for 30 ms and 3 MB
     from mcp_studio.tui.views.table_view import Row
@@ -96,7 +98,13 @@ class ResultPane(Pane, scope="result"):
     def on_mount(self) -> None:
         self.show_title("Result")
         self._clock = self.set_interval(0.1, self.show_progress, pause=True)
+        self.app.studio.rules.answered.connect(self._count_ruled)
         self.show(None, None)
+
+    def _count_ruled(self, answered: tuple[InputRequest, Answer]) -> None:
+        """Count an answer of a rule for the newest call that it can belong to."""
+        for call in [one for one in self.app.studio.caller.running if str(one.ref) == answered[0].subject][-1:]:
+            call.ruled += 1
 
     def on_resize(self) -> None:
         self._draw_status()
@@ -280,11 +288,8 @@ class ResultPane(Pane, scope="result"):
             return
         from textual.widgets import ProgressBar
 
-        points = self.app.studio.breakpoints
-        held = [entry for one in points.gate.waiting if (entry := points.trace.entry(one.number)) is not None]
-        # The call, or one like it.
-        is_held = any((entry.server, entry.method) == (call.ref.server, call.method) for entry in held)
-        self.query_one("#answer").display, self.query_one("#held").display = call.asking, is_held
+        self.query_one("#answer").display = call.asking
+        self.query_one("#held").display = is_held(self.app.studio, call)
         self._draw_status()
         if self.query_one("#progress-text").has_focus:
             self.screen.set_focus(self.entry_point())  # the button of what the call waits for now
@@ -316,6 +321,8 @@ class ResultPane(Pane, scope="result"):
             problems.append(f"{units.plural(more, 'more problem')}: see the trace (5)")
         yield from ((f"{glyphs().warning} {safe(problem, 300)}", "$state-busy") for problem in problems)
         yield from ((safe(note, 300), "$quiet") for note in outcome.notes[:_PROBLEMS])
+        if call.ruled:
+            yield f"{units.plural(call.ruled, 'request')} answered by a rule", "$quiet"
         if freshness := outcomes.freshness(outcome):
             yield freshness, "$quiet"
         manager, name = self.app.studio.manager, call.ref.server
@@ -478,6 +485,12 @@ class ResultPane(Pane, scope="result"):
             await server_files.keep_legacy(self.app.studio, name, save=where == "file")
             again = self.app.key_of("repeat")
             self.app.say(f"{safe(name, 60)} is reconnected in the legacy era. {again} re-runs the call.")
+
+
+def is_held(studio: Studio, call: Call) -> bool:
+    """Whether a breakpoint holds a message of the call, or of one like it."""
+    entries = (studio.breakpoints.trace.entry(one.number) for one in studio.breakpoints.gate.waiting)
+    return (call.ref.server, call.method) in ((entry.server, entry.method) for entry in entries if entry)
 
 
 def raw_of(outcome: CallOutcome | None) -> Json:

@@ -75,7 +75,7 @@ class ServerRow(NamedTuple):
     offers: str
     """The number of its offers: `19`, or `5 prompts` if it has no tools."""
     why: str
-    """Why the server is not connected, or how it last ended by itself, until the person has looked at that."""
+    """Why the server is not connected, or while it is off, how it ended by itself, until the person has seen that."""
     warned: bool
     """Whether the server does something wrong; its details say what."""
     on_demand: bool
@@ -95,7 +95,6 @@ class ServerRow(NamedTuple):
         if self.why and self.status.state == "failed":
             return (f"{self.by_hand} {self.why}".strip(), self.why)
         if self.why:
-            now = "restarted" if self.status.state == "ready" else now
             return f"{self.why}, {now}", now, now.split()[-1]
         return now, state.split()[-1]
 
@@ -245,10 +244,13 @@ class ServersPane(Pane, scope="servers"):
             if newest.ready:
                 lost = f", {units.plural(len(newest.flights), 'request')} without a reply" if newest.flights else ""
                 self.app.say(f"{crashes.first_line(newest)}{lost}. Enter on the server (1) shows how.", "warning")
-        if newest is not None and (status.state in ("failed", "retrying") or name in self._unseen):
+        broken = status.state in ("failed", "retrying")
+        if newest is not None and broken and newest.stray and not newest.ready:
+            return f"no MCP: '{safe(newest.stray[0], 60)}'"
+        if newest is not None and (broken or (name in self._unseen and status.state != "ready")):
             words = _ENDS.get(newest.ending.how, "ended")
             return words.format(newest.ending.code) if words else crashes.headline(newest.ending).split()[-1]
-        return _error_in_short(status.error) if status.error and status.state in ("failed", "retrying") else ""
+        return _error_in_short(status.error) if status.error and broken else ""
 
     def tick(self) -> None:
         """Count down for servers that are about to be retried."""
@@ -305,9 +307,7 @@ class ServersPane(Pane, scope="servers"):
         if room >= len(matter) + 7:
             left.append((f"  {row.transport:<5}", "dim"))
             room -= 7
-        if tone == "ok":
-            look = "warn" if row.why else "dim"
-        return spread(left, [(f"  {cut(matter, room)}", look), *warning], width)
+        return spread(left, [(f"  {cut(matter, room)}", "dim" if tone == "ok" else look), *warning], width)
 
     # Choosing
 

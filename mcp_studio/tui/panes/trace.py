@@ -25,6 +25,7 @@ from mcp_studio.trace.message import COMMENTED, MARKED, UNTIMED, Recording, Wire
 from mcp_studio.trace.postmortem import endings
 from mcp_studio.trace.statistics import Numbers
 from mcp_studio.tui.panes.pane import Pane
+from mcp_studio.tui.panes.result import is_held
 from mcp_studio.tui.views.exchange import ExchangeView
 from mcp_studio.tui.views.query_line import QueryLine
 from mcp_studio.tui.views.trace_table import TraceTable, name_of
@@ -446,7 +447,9 @@ class TracePane(Pane, scope="trace"):
         """Announce newly held messages."""
         before, self._held = self._held, len(self._gate.waiting)
         if self._held > before and self.app.screen is self.screen:
-            self.app.say("A breakpoint holds a message: see Breakpoints in the palette.", "warning")
+            ours = any(is_held(self.app.studio, call) for call in self.app.studio.caller.running)
+            where = "Release… in the result (4) lets it go on" if ours else "see Breakpoints in the palette"
+            self.app.say(f"A breakpoint holds a {'call' if ours else 'message'}: {where}.", "warning")
         self._look_beside()
 
     def action_breakpoints(self) -> None:

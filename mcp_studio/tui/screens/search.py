@@ -175,8 +175,8 @@ def _draw(hit: Hit, width: int, selected: bool) -> Line:
         pieces.append((f"{RISKS[entry.view.risk]}  ", entry.view.risk))
     else:
         pieces.append((f"{_KINDS[hit.ref.kind]:<3}", "dim"))
-    count = f"{min(hit.used.count, 999)}x" if hit.used is not None else ""
-    pieces.append((f"{count:>5}  ", "dim"))
+    count = f"{hit.used.count:,}x" if hit.used is not None else ""
+    pieces.append((f"{count:>6}  ", "dim"))
     text = "not listed any more" if entry is None else entry.problem or entry.view.description or entry.view.title
     about = cut(safe(" ".join(text[:400].split()), 400), max(0, width - width_of(pieces)))
     bad = "bad" if entry is not None and entry.problem else "dim"

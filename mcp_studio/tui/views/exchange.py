@@ -267,6 +267,7 @@ class ExchangeView(Vertical):
 
     def show(self, recording: Recording, entry: WireMessage) -> None:
         """Show the exchange of another entry, in the tab that suits the entry unless the person chose another tab."""
+        self.tabs.show(_TABS)  # those without the tab, as for a line of output, cannot activate it
         if self.entry is None or self.tabs.active == first_tab(self.entry):
             self.tabs.active = first_tab(entry)
         self.tabs.display = True

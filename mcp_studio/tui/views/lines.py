@@ -102,7 +102,7 @@ class TabLine(PartLine, can_focus=True):
         cells = [cell_len(label) + 1 for label in self.labels.values()]
         wider = sum(cells) + len(cells) <= self.size.width + 1
         ends = [*accumulate((width + wider for width in cells), initial=0)]
-        over = ends[[*self.labels].index(self.active) + 1] - self.size.width
+        over = ends[[*self.labels].index(self.active) + 1] - 1 - self.size.width  # the last blank may be cut
         first = next(end for end in ends if end >= over)
         return {name: end - first for name, end in zip(self.labels, ends, strict=False) if end >= first}
 

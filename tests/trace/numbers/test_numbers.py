@@ -240,6 +240,7 @@ def test_connections_last_until_a_note_tells_of_their_end_or_another_begins(note
     link = numbers.servers["demo"].link
     assert (link.reconnects, link.uptime()) == (1, uptime)
     assert link.uptime(1_100.0) == uptime + 10
+    assert link.uptime(1_100.0, last=True) == 20, "since the last connect"
 
 
 def test_only_handshakes_begin_a_connection_anew_while_one_stands() -> None:
