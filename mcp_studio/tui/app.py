@@ -191,4 +191,6 @@ class StudioApp(GuardedApp):
 
 def failure_text(error: StudioError | OSError) -> str:
     """What went wrong, and what to try."""
-    return f"{error.message} {error.hint}".strip() if isinstance(error, StudioError) else str(error)
+    if isinstance(error, StudioError):
+        return f"{error.message} {error.hint}".strip()
+    return ": ".join(map(str, filter(None, (error.strerror or error, error.filename)))) + "."

@@ -82,7 +82,7 @@ async def test_calls_are_counted_live_and_a_row_leads_to_its_messages() -> None:
         await stage.shows("fail  3 requests · 3 failed", "3x ", r"raw  fail +3 +100%")
         await called("echo", 6)
         await stage.shows(r"raw  echo +8", "fail  3 requests")
-        await stage.press("o", "c")
+        await stage.press("o", "y")
         assert "raw  fail\t3\t100%" in stage.app.clipboard
         await stage.shows(r"Errors[^ ]")
         await stage.press("]")

@@ -120,13 +120,8 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 
     def _show(self, entry: WireMessage) -> None:
         self._entry, step = entry, step_of(self._recording.columns, entry.number)
-        applies = {
-            "repeat": can_resend(self._recording, entry), "copy_as": step is not None and step.method in CALLS,
-            "compare": entry.kind not in PRINTED,
-        }  # fmt: skip
-        for action, there in applies.items():
-            self.query_one(f"#{action}").display = there
-        self.refresh_bindings()
+        calls, printed = step is not None and step.method in CALLS, entry.kind in PRINTED
+        self.show_buttons(repeat=can_resend(self._recording, entry), copy_as=calls, compare=not printed)
         self.view.show(self._recording, entry)
         self.run_worker(self._look_closer(entry), group="closer", exclusive=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from textual import getters, on
@@ -10,12 +11,17 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from mcp_studio.search import names
 from mcp_studio.tui.actions import Action, spell_all
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.rows import glyphs
 
 _KEYS = 16
 """Cells of the column for keys."""
+_MOST = 8
+"""Actions that are shown for a text of which no action has all words."""
+_SHORT = 3
+"""Letters of words that say little, as `how` and `the` do."""
 
 _ABOUT: Mapping[str, str] = {
     "servers": "Every server that is configured. {on} is connected, {half} on its way, {off} off, {bad} failed. "
@@ -57,18 +63,18 @@ class Help(Dialog[Action]):
 
     @on(Input.Changed)
     def look(self) -> None:
-        """Show the actions whose title, synonyms or id contain all words."""
-        words = self.query_one(Input).value.casefold().split()
+        """Show the actions that are meant, the section with the best one first."""
+        every = [(title, action) for title, actions in self._sections for action in actions]
+        found: dict[str, list[Action]] = {}
+        for place in _nearest(self.query_one(Input).value, [action for _, action in every]):
+            title, action = every[place]
+            found.setdefault(title, []).append(action)
         self._rows = []
         options: list[Option] = []
-        for title, actions in self._sections:
-            found = [
-                one for one in actions if all(word in f"{one.title} {one.also} {one.id}".casefold() for word in words)
-            ]
-            if found:
-                options.append(Option(Content.styled(title, "bold $accent"), disabled=True))
-                options += [Option(self._line(action), id=str(at)) for at, action in enumerate(found, len(self._rows))]
-                self._rows += found
+        for title, actions in found.items():
+            options.append(Option(Content.styled(title, "bold $accent"), disabled=True))
+            options += [Option(self._line(action), id=str(at)) for at, action in enumerate(actions, len(self._rows))]
+            self._rows += actions
         self.options.clear_options().add_options(options or [Option("No action has these words.", disabled=True)])
         self.options.highlighted = 1 if self._rows else None
 
@@ -85,3 +91,17 @@ class Help(Dialog[Action]):
 
     async def action_help(self) -> None:
         self.action_back()
+
+
+def _nearest(text: str, actions: Sequence[Action]) -> Sequence[int]:
+    """The places of the actions that a text means: those with all its words, else similar ones, else those with the
+    most of its words, of which rare ones count more.
+    """
+    rows = [names.row(one.title, f"{one.also} {one.id}") for one in actions]
+    if places := names.Matcher(text).nearest(rows).places:
+        return places
+    scores = Counter[int]()
+    for word in (word for word in text.split() if len(word) > _SHORT):
+        places = names.Matcher(word).nearest(rows).places
+        scores.update(dict.fromkeys(places, 1 / max(1, len(places))))
+    return [place for place, _ in scores.most_common(_MOST)]
