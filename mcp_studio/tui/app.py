@@ -191,6 +191,5 @@ class StudioApp(GuardedApp):
 
 def failure_text(error: StudioError | OSError) -> str:
     """What went wrong, and what to try."""
-    if isinstance(error, StudioError):
-        return f"{error.message} {error.hint}".strip()
-    return ": ".join(map(str, filter(None, (error.strerror or error, error.filename)))) + "."
+    plain = str(error).removeprefix(f"[Errno {error.errno}] ") if isinstance(error, OSError) else error.message
+    return f"{plain} {error.hint if isinstance(error, StudioError) else ''}".strip()

@@ -71,6 +71,8 @@ async def test_the_palette_does_what_is_typed_and_help_does_what_is_chosen() -> 
         await stage.shows("Change the theme")
         await stage.press("enter")
         await stage.dialog(ThemePicker)
+        await stage.press("ctrl+p")
+        await stage.told("Close this dialog first.")
         await stage.press("escape", "ctrl+p", *"thm")
         await stage.shows("Change the theme")
         await stage.press("escape", "ctrl+p")

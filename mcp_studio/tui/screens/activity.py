@@ -177,7 +177,7 @@ def _pages(studio: Studio) -> Iterator[Row]:
 
 def _rules(studio: Studio) -> Iterator[Row]:
     for number, rule in enumerate(studio.rules):
-        named = (file for file in studio.config.files if rule.source.endswith(f" {Path(file).name}"))
+        named = (file for file in studio.config.files if rule.source.endswith(Path(file).name))
         file = next(named, str(studio.paths.answers_file))
         yield Row(("rule", number), questions.rule_line(rule), f"in {file}", "", (glyphs().dot, ""), file)
 

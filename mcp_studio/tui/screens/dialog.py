@@ -43,8 +43,6 @@ _SCROLLS = {
 """What actions of lists do to the body while a button has the focus."""
 _LISTS = {key: action for action in _SCROLLS for key in KEYS[action].keys.split(",")}
 """The same by keys; those of more than a letter move the cursor of what is found while a field has the focus."""
-_BELOW = f"{KEYS['palette'].keys},{KEYS['search'].keys}".split(",")
-"""Keys of what a dialog covers."""
 _INITIALS = "accept add cancel decline delete deny discard drop edit reconnect refresh save".split()
 _LETTERS = {word: word[0] for word in _INITIALS} | {"close": "l", "copy": "y", "copy as…": "c", "later": "l"}
 """The letters of buttons by their labels or the first words of these, so that a letter means the same everywhere."""
@@ -169,7 +167,7 @@ class Dialog(ModalScreen[T]):
         if choice is not None and (bound is None or bound.node is not self.focused):
             event.stop()
             self.query_one(f"#{choice.action}", Button).press()
-        elif event.key in _BELOW:
+        elif event.key in f"{KEYS['palette'].keys},{KEYS['search'].keys}".split(","):
             self.app.say("Close this dialog first.")
         elif isinstance(self.focused, Button) and event.key in _LISTS:
             getattr(self.query_one("#body"), _SCROLLS[_LISTS[event.key]])(animate=False)

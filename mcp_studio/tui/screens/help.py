@@ -20,8 +20,6 @@ _KEYS = 16
 """Cells of the column for keys."""
 _MOST = 8
 """Actions that are shown for a text of which no action has all words."""
-_SHORT = 3
-"""Letters of words that say little, as `how` and `the` do."""
 
 _ABOUT: Mapping[str, str] = {
     "servers": "Every server that is configured. {on} is connected, {half} on its way, {off} off, {bad} failed. "
@@ -52,8 +50,7 @@ class Help(Dialog[Action]):
     def __init__(self, place: str, sections: Sequence[Section]) -> None:
         super().__init__(f"Help: {place}")
         self._place = place
-        self._sections = sections
-        self._rows: list[Action] = []
+        self._every = [(title, action) for title, actions in sections for action in actions]
 
     def body(self) -> Iterable[Widget]:
         about = _ABOUT.get(self._place, "").format(**glyphs()._asdict(), field=self.app.key_of("field_menu"))
@@ -64,19 +61,15 @@ class Help(Dialog[Action]):
     @on(Input.Changed)
     def look(self) -> None:
         """Show the actions that are meant, the section with the best one first."""
-        every = [(title, action) for title, actions in self._sections for action in actions]
-        found: dict[str, list[Action]] = {}
-        for place in _nearest(self.query_one(Input).value, [action for _, action in every]):
-            title, action = every[place]
-            found.setdefault(title, []).append(action)
-        self._rows = []
+        found: dict[str, list[int]] = {}
+        for place in _nearest(self.query_one(Input).value, [action for _, action in self._every]):
+            found.setdefault(self._every[place][0], []).append(place)
         options: list[Option] = []
-        for title, actions in found.items():
+        for title, places in found.items():
             options.append(Option(Content.styled(title, "bold $accent"), disabled=True))
-            options += [Option(self._line(action), id=str(at)) for at, action in enumerate(actions, len(self._rows))]
-            self._rows += actions
+            options += [Option(self._line(self._every[place][1]), id=str(place)) for place in places]
         self.options.clear_options().add_options(options or [Option("No action has these words.", disabled=True)])
-        self.options.highlighted = 1 if self._rows else None
+        self.options.highlighted = 1 if options else None
 
     def _line(self, action: Action) -> Content:
         keys = spell_all(self.app.keys.get(action.id, action.keys))
@@ -87,7 +80,7 @@ class Help(Dialog[Action]):
     def action_submit(self) -> None:
         option = self.options.highlighted_option
         if option is not None and option.id is not None:
-            self.dismiss(self._rows[int(option.id)])
+            self.dismiss(self._every[int(option.id)][1])
 
     async def action_help(self) -> None:
         self.action_back()
@@ -101,7 +94,7 @@ def _nearest(text: str, actions: Sequence[Action]) -> Sequence[int]:
     if places := names.Matcher(text).nearest(rows).places:
         return places
     scores = Counter[int]()
-    for word in (word for word in text.split() if len(word) > _SHORT):
+    for word in (word for word in text.split() if len(word) > len("the")):  # shorter ones say little
         places = names.Matcher(word).nearest(rows).places
         scores.update(dict.fromkeys(places, 1 / max(1, len(places))))
     return [place for place, _ in scores.most_common(_MOST)]

@@ -61,8 +61,7 @@ class TokenView(Dialog[bool]):
 
     async def _look(self) -> None:
         self._account = account = await self.app.studio.sign_ins.account(self._server)
-        actions = (choice.action for choice in self.choices if choice.action != "back")
-        self.show_buttons(**{action: (action == "sign_in") == (account is None) for action in actions})
+        self.show_buttons(**{one.action: (one.action == "sign_in") == (account is None) for one in self.choices[:-1]})
         self.query_one("#buttons").display = True
         self.query_one("#back" if account is not None else "#sign_in").focus()
         self.look()

@@ -18,7 +18,7 @@ from mcp_studio.present.metrics import Metrics, server_facts
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import OTHER, Recording
 from mcp_studio.trace.query.parser import quoted
-from mcp_studio.trace.statistics import EXACT, NAMED, Bar, Durations, Numbers, Tally, Target
+from mcp_studio.trace.statistics import EXACT, NAMED, Durations, Numbers, Tally, Target
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import glyphs
@@ -52,10 +52,9 @@ class StatRow(NamedTuple):
 def figures_of(tally: Tally) -> dict[str, tuple[float, str]]:
     """The values of the columns after the name: a number to sort by, and its text."""
     times = zip(TITLES[3:], (tally.average, tally.p50, tally.p95, tally.p99), strict=True)
-    share = f"{max(0.001, tally.error_rate):.1%}".replace(".0%", "%")
     return {
         "Count": (tally.count, f"{tally.count:,}"),
-        "Errors": (tally.error_rate, share if tally.errors else ""),
+        "Errors": (tally.error_rate, f"{max(0.001, tally.error_rate):.1%}".replace(".0%", "%") * bool(tally.errors)),
         **{title: (ms or 0.0, took_text(ms)) for title, ms in times},
     }
 
@@ -130,21 +129,17 @@ def histogram(durations: Durations, width: int, height: int) -> Content:
     bars = durations.histogram()[-height:]
     most = max((bar.height for bar in bars), default=0)
     room = max(1, width - _LABEL - 3 - len(f"{most:,}"))
+    # Bounds that look the same are named once.
+    bounds = (dict.fromkeys((took_text(bar.begin), took_text(min(bar.end, durations.most)))) for bar in bars)
     lines = (
         Content.assemble(
-            (f"{_bounds(bar, durations.most):>{_LABEL}} ", "$quiet"),
+            (f"{' - '.join(texts):>{_LABEL}} ", "$quiet"),
             (glyphs().full * -(-bar.height * room // most), "$primary"),
             f" {bar.height:,}",
         )
-        for bar in bars
+        for bar, texts in zip(bars, bounds, strict=True)
     )
     return Content("\n").join(lines)
-
-
-def _bounds(bar: Bar, most: float) -> str:
-    """The bounds of a bar; that of the largest duration ends there, unless both look the same."""
-    begin, end = took_text(bar.begin), took_text(min(bar.end, most))
-    return f"{begin} - {end}" if begin != end else f"over {begin}"
 
 
 # The dialog
@@ -211,8 +206,7 @@ class Statistics(Dialog[str]):
             table.add_row(*self._cells(row))
         place = next((at for at, row in enumerate(self._rows) if row.query == before), 0)
         table.move_cursor(row=place, animate=False)
-        some = bool(self._rows)
-        self.show_buttons(open=some, errors=some, sort=some, copy=some)
+        self.show_buttons(**dict.fromkeys(("open", "errors", "sort", "copy"), bool(self._rows)))
         self._tell()
 
     def _cells(self, row: StatRow) -> list[Text]:
