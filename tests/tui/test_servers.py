@@ -191,7 +191,7 @@ async def test_a_version_is_pinned_on_a_small_screen_and_the_server_speaks_it() 
         assert "roots" not in saved("raw")
         await stage.press("ctrl+j")
         await stage.until(lambda: stage.app.screen is stage.main, "the roots, saved")
-    assert saved("raw")["roots"] == [{"uri": "/nowhere/here"}]
+    assert saved("raw")["roots"] == ["/nowhere/here"]
     assert saved("raw")["protocol_version"] == "2025-03-26" and saved("raw")["timeouts"] == {"total": 90.0}
     assert saved("raw")["capabilities"] == {"roots": {}}
 
