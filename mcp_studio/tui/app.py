@@ -191,4 +191,5 @@ class StudioApp(GuardedApp):
 
 def failure_text(error: StudioError | OSError) -> str:
     """What went wrong, and what to try."""
-    return f"{error.message} {error.hint}".strip() if isinstance(error, StudioError) else str(error)
+    plain = str(error).removeprefix(f"[Errno {error.errno}] ") if isinstance(error, OSError) else error.message
+    return f"{plain} {error.hint if isinstance(error, StudioError) else ''}".strip()

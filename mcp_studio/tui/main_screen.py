@@ -513,18 +513,20 @@ class MainScreen(Screen[None]):
             if target[1]:
                 target[0].tabs_line.active = target[1]
 
-    def action_help(self) -> None:
-        """List what can be done here, even in a dialog: in the pane, with the focused widget, everywhere."""
+    def action_help(self, menu: bool = False) -> None:
+        """List what can be done here, even in a dialog: in the pane, with the focused widget; everywhere, unless this
+        is a menu.
+        """
         from mcp_studio.tui.screens.help import Help
 
         screen, pane = self.app.screen, self.focused_pane if self.app.screen is self else None
         known = {(action.id, action.title): action for action in reversed(ACTIONS)}
         bound = [known.get((bound.binding.id or "", bound.tooltip)) for bound in screen.active_bindings.values()]
         here = [action for action in ACTIONS if action in bound and action.scope not in (*PANES, "main", "app", "list")]
-        sections = [("Here", here), ("In lists", scoped("list"))]
+        sections = [("Here", here), *([] if menu else [("In lists", scoped("list"))])]
         if pane is not None:
             sections.insert(0, (f"In the {pane.scope} pane", scoped(pane.scope)))
-            sections.insert(2, ("Everywhere", scoped("main")))
+            sections[2:2] = [] if menu else [("Everywhere", scoped("main"))]
         self.app.push_screen(Help(pane.scope if pane is not None else "this dialog", sections), self.do)
 
     async def do(self, action: Action | None) -> None:

@@ -17,6 +17,7 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.paths import Paths
 from mcp_studio.session.inbox import Answer, InputRequest
+from mcp_studio.tui.screens import activity as activities
 from mcp_studio.tui.screens.activity import Activity
 from mcp_studio.tui.screens.answer_rule import AnswerRuleDialog
 from mcp_studio.tui.screens.elicitation import Elicitation, UrlElicitation
@@ -118,7 +119,7 @@ async def test_pages_are_opened_only_on_consent_and_the_rest_is_told(monkeypatch
         call = stage.studio.call_tool(Ref("tool", "s", "page"), {"url": bad}, approved=True)
         await stage.dialog(UrlElicitation)
         await stage.shows("carries a user name", "xn--bcher-kva.example")
-        await stage.press("o", "c")
+        await stage.press("o", "y")
         await stage.shows("stays pending")
         await stage.press("escape", "!")
         await stage.dialog(UrlElicitation)
@@ -212,7 +213,15 @@ def test_a_sampling_request_is_told_whole_also_where_it_is_odd() -> None:
     assert sections_of({"messages": "x", "tools": 3}) == []
 
 
-async def test_activity_answers_everything_in_one_place_and_a_rule_answers_the_next() -> None:
+async def test_activity_answers_everything_in_one_place_and_a_rule_answers_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    edited: list[str] = []
+
+    async def edit_file(app: object, file: str) -> None:
+        edited.append(file)
+
+    monkeypatch.setattr(activities, "edit_file", edit_file)
     async with on_stage(asks(), raw(), size=(80, 40)) as stage:
         first = stage.studio.call_tool(Ref("tool", "s", "form"), {}, approved=True)
         await stage.dialog(Elicitation)
@@ -251,6 +260,9 @@ async def test_activity_answers_everything_in_one_place_and_a_rule_answers_the_n
         await stage.press("enter")
         assert {answer.action for answer in await asyncio.gather(*tasks)} == {"decline"}
         await stage.hides("Pending requests")
+        activity.rows.go_to(("rule", 0))
+        await stage.press("o")
+        await stage.until(lambda: edited == [str(stage.studio.paths.answers_file)], "the file of the rule, edited")
         activity.rows.go_to(("call", id(call)))
         stage.app.screen.query_one("#cancel", Button).press()
         assert type(await call.wait()).__name__ == "Cancelled"

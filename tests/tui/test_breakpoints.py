@@ -57,12 +57,8 @@ async def test_a_call_is_answered_in_the_place_of_the_server_or_cut_and_wrong_wo
     async with on_stage(raw()) as stage:
         dialog = await opened(stage, "kind:reqest")
         await stage.shows("There is no kind `reqest`")
-        dialog.query_one("#after", Input).value = "-1"
-        await stage.press("tab", "r")
-        await stage.shows("0 to 3,600 seconds")
-        dialog.query_one("#after", Input).value = ""
+        await stage.shows(r"  Hold +Close")  # and nothing that a held message needs
         dialog.query_one("#query", Input).value = "tool:echo dir:out"
-        dialog.query_one("#query", Input).focus()
         await stage.press("ctrl+j")  # sets the query that was typed, before it releases anything
         await stage.shows("held from now on")
         call = echo(stage, "x")
@@ -79,6 +75,10 @@ async def test_a_call_is_answered_in_the_place_of_the_server_or_cut_and_wrong_wo
         assert isinstance(outcome, Succeeded) and text(outcome) == "by hand"
         call = echo(stage, "z")
         await stage.shows('"text": "z"')
+        dialog.query_one("#after", Input).value = "-1"
+        await stage.press("r")
+        await stage.shows("0 to 3,600 seconds")
+        dialog.query_one("#after", Input).value = ""
         dialog.action_cut()
         assert isinstance(await call, Lost)
         assert any(b"cut at a breakpoint" in one.body for one in stage.studio.trace if one.kind == "note")

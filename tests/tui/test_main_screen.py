@@ -188,7 +188,8 @@ async def test_keys_at_the_bottom_are_pressed_by_the_mouse_say_what_they_do_and_
         await stage.press("escape")
         await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
         await stage.pilot.click(stage.main.trace.table, button=3)
-        await stage.shows("Help: trace")
+        await stage.shows("Help: trace", "In the trace pane")
+        assert "Everywhere" not in stage.text, "a menu lists what can be done here"
         await stage.press("escape", "2")
         await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
         await stage.press("plus")

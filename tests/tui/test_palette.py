@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pytest
 from textual.command import CommandPalette
-from textual.widgets import OptionList, Select
+from textual.widgets import Input, OptionList, Select
 
+from mcp_studio.tui import screens
 from mcp_studio.tui.screens.dialog import Confirm, Dialog, letters, underlined
 from mcp_studio.tui.screens.help import Help
 from mcp_studio.tui.screens.palette import DOCS
@@ -21,13 +27,36 @@ def test_every_page_of_the_documentation_that_the_palette_offers_exists() -> Non
     assert {page for page in DOCS if not (ROOT / "docs" / f"{page}.md").exists()} == set()
 
 
-def test_letters_of_buttons_differ_and_move_no_cursor() -> None:
-    choices = [*Confirm("t", "t", "Go").choices, *Dialog.choices]
-    found = letters(choices)
-    assert found == ["o", "c", "s"] or len({*found} - {""}) == len([letter for letter in found if letter])
-    assert not set(found) & set("ghjkl")
+def dialogs(above: type[Dialog[Any]] = Dialog) -> Iterator[type[Dialog[Any]]]:
+    """Every dialog of the studio, with those that only others are made of."""
+    for module in pkgutil.iter_modules(screens.__path__):
+        importlib.import_module(f"{screens.__name__}.{module.name}")
+    for below in above.__subclasses__():
+        yield from (below, *dialogs(below))
+
+
+@pytest.mark.parametrize("dialog", dialogs(), ids=lambda dialog: dialog.__name__)
+def test_letters_of_buttons_mean_the_same_in_every_dialog(dialog: type[Dialog[Any]]) -> None:
+    found = letters(dialog.choices)
+    assert len(set(filter(None, found))) == len([*filter(None, found)]), "letters differ"
+    assert not {*found} & {*"ghjkx"}, "none moves a cursor or cancels"
+    meant = {"c": ("Cancel", "Copy as"), "l": ("Close", "Later"), "d": ("De", "Di", "Dr"), "y": ("Copy",)}
+    for letter, choice in zip(found, dialog.choices, strict=True):
+        assert choice.label.startswith(meant.get(letter, ("",))), choice.label
+        word = choice.label.split()[0]
+        always = {"Accept": "a", "Cancel": "c", "Close": "l", "Decline": "d", "Later": "l", "Edit": "e"}.get(word)
+        assert letter == always or not always or always in found, f"{choice.label} is {letter}"
+
+
+def test_the_letter_of_a_button_is_underlined() -> None:
+    assert letters(Confirm("t", "t", "Go").choices) == ["o", "c"]
     assert [span.style for span in underlined("Copy", "p").spans] == ["underline"]
     assert underlined("Copy", "").spans == []
+
+
+def marked(help: Help) -> str:
+    """The row under the cursor of the help."""
+    return str(option.prompt) if (option := help.query_one(OptionList).highlighted_option) is not None else ""
 
 
 async def test_the_palette_does_what_is_typed_and_help_does_what_is_chosen() -> None:
@@ -35,10 +64,15 @@ async def test_the_palette_does_what_is_typed_and_help_does_what_is_chosen() -> 
         await stage.press("ctrl+p")
         await stage.until(lambda: isinstance(stage.app.screen, CommandPalette), "the palette")
         await stage.shows("Help for this pane")
+        await stage.type("theme")
+        await stage.shows(r"\n[^\n]+Change the theme[^\n]+\n[^\n]+Use the theme ")
+        await stage.press("escape", "ctrl+p")
         await stage.type("chagne the theme")
         await stage.shows("Change the theme")
         await stage.press("enter")
         await stage.dialog(ThemePicker)
+        await stage.press("ctrl+p")
+        await stage.told("Close this dialog first.")
         await stage.press("escape", "ctrl+p", *"thm")
         await stage.shows("Change the theme")
         await stage.press("escape", "ctrl+p")
@@ -55,7 +89,10 @@ async def test_the_palette_does_what_is_typed_and_help_does_what_is_chosen() -> 
         await stage.press("escape", "2", "question_mark")
         help = await stage.dialog(Help)
         await stage.shows("Help: catalog", "In the catalog pane", r"r +Refresh the lists", "Everywhere")
-        await stage.type("zoom")
+        for asked, meant in (("how do i leave the studio", "Quit"), ("refrehs lists", "Refresh the lists")):
+            help.query_one(Input).value = asked
+            await stage.until(lambda meant=meant: meant in marked(help), f"{meant}, though not all words occur")
+        help.query_one(Input).value = "zoom"
         await stage.until(lambda: help.query_one(OptionList).option_count == 2, "one action under its heading")
         await stage.press("enter")
         await stage.until(lambda: stage.main.maximized is stage.main.catalog, "what was chosen")

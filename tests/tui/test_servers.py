@@ -27,6 +27,7 @@ from mcp_studio.tui.screens.console import Console
 from mcp_studio.tui.screens.exit_report import ExitReport, UnexpectedOutput
 from mcp_studio.tui.screens.logs import Logs
 from mcp_studio.tui.screens.pages import Pages
+from mcp_studio.tui.screens.roots import Roots
 from mcp_studio.tui.screens.server_details import ServerDetails
 from mcp_studio.tui.screens.server_entry import value_of
 from mcp_studio.tui.screens.server_form import ServerForm
@@ -127,7 +128,7 @@ async def test_each_server_has_one_row_that_says_what_is_the_matter() -> None:
         await stage.dialog(ServerDetails)
         await stage.shows("no licence", "exit code 1", "from ", "Exit report")
         await stage.hides("Unexpected output")
-        await stage.press("x")
+        await stage.press("i")
         await stage.dialog(ExitReport)
         await stage.press("escape", "slash")
         await stage.type("echo.py good")
@@ -186,6 +187,15 @@ async def test_a_version_is_pinned_on_a_small_screen_and_the_server_speaks_it() 
         manager = stage.studio.manager  # for a moment it has neither the old entry nor the new one
         await stage.until(lambda: "raw" in manager.names() and manager.status("raw").version == "2025-03-26")
         assert manager.status("raw").declared == {"roots": {}}
+        stage.main.servers.action_roots()
+        roots = await stage.dialog(Roots)
+        roots.form.set_value({"roots": [{"uri": "/nowhere/here"}]})
+        await stage.press("ctrl+j")
+        await stage.shows("Save again")
+        assert "roots" not in saved("raw")
+        await stage.press("ctrl+j")
+        await stage.until(lambda: stage.app.screen is stage.main, "the roots, saved")
+    assert saved("raw")["roots"] == ["/nowhere/here"]
     assert saved("raw")["protocol_version"] == "2025-03-26" and saved("raw")["timeouts"] == {"total": 90.0}
     assert saved("raw")["capabilities"] == {"roots": {}}
 
@@ -361,7 +371,7 @@ async def test_log_messages_are_found_by_level_and_words_and_another_level_is_as
         await stage.type("b error")
         await stage.until(lambda: rows() == ["error of b"], "of b")
         logs.rows.focus()
-        await stage.press("c")
+        await stage.press("y")
         assert stage.app.clipboard == "error of b"
         await stage.press("e")
         await stage.shows("Level of b")
@@ -399,7 +409,7 @@ async def test_unexpected_output_is_explained_and_stands_between_the_messages_ar
         await stage.press("1", "enter")
         await stage.dialog(ServerDetails)
         await stage.shows("Unexpected output on stdout", "Findings")
-        await stage.press("d")
+        await stage.press("s")
         await stage.dialog(UnexpectedOutput)
         await stage.shows("Unexpected output: s", "print()", "after:", "before:")
         await stage.press("ctrl+j")

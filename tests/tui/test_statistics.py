@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from mcp_studio.trace.message import OTHER
 from mcp_studio.trace.query.parser import parse
-from mcp_studio.trace.statistics import Numbers
-from mcp_studio.tui.screens.statistics import TITLES, Statistics, StatRow, facts, histogram, ordered, query_of, rows_of
+from mcp_studio.trace.statistics import Durations, Numbers, Tally
+from mcp_studio.tui.screens.statistics import (
+    TITLES,
+    Statistics,
+    StatRow,
+    facts,
+    figures_of,
+    histogram,
+    ordered,
+    query_of,
+    rows_of,
+)
 from tests.studio_support import stdio
 from tests.support import python_server
 from tests.trace.made import Made
@@ -60,6 +70,13 @@ def test_figures_and_histogram_fit_their_room() -> None:
     for height in (1, 3, 10):
         lines = histogram(wrong.tally.durations, 60, height).plain.splitlines()
         assert 0 < len(lines) <= height and all(len(line) <= 60 for line in lines)
+    durations = Durations()
+    durations.add(10.2)
+    assert "-" not in histogram(durations, 60, 3).plain, "bounds that look the same are named once"
+    tally = Tally()
+    for tally.count, share in ((1, "100%"), (3, "33.3%"), (1_006, "0.1%"), (9_000, "0.1%")):
+        tally.failed = 1
+        assert figures_of(tally)["Errors"][1] == share
 
 
 async def test_calls_are_counted_live_and_a_row_leads_to_its_messages() -> None:
@@ -82,7 +99,7 @@ async def test_calls_are_counted_live_and_a_row_leads_to_its_messages() -> None:
         await stage.shows("fail  3 requests · 3 failed", "3x ", r"raw  fail +3 +100%")
         await called("echo", 6)
         await stage.shows(r"raw  echo +8", "fail  3 requests")
-        await stage.press("o", "c")
+        await stage.press("o", "y")
         assert "raw  fail\t3\t100%" in stage.app.clipboard
         await stage.shows(r"Errors[^ ]")
         await stage.press("]")

@@ -43,12 +43,12 @@ async def test_a_workflow_is_loaded_run_step_by_step_and_run_again_from_a_step(t
         await stage.press("enter")
         await stage.shows("Invalid", "Edit +Close")
         file.write_text(PLAN.replace('"demo.list_books"', '"demo.list_bookz"'))
-        dialog.load()
+        dialog.action_load()
         await stage.shows(
             "Workflow: shelf", r"shelf.toml:8:1: step books", "Did you mean `list_books", "○ demo.list_bookz"
         )
         file.write_text(PLAN)
-        dialog.load()
+        dialog.action_load()
         await stage.shows("○ demo.list_books")
         dialog.query_one("#start", Button).press()
         await stage.shows("✗ required")

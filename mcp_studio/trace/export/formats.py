@@ -251,8 +251,8 @@ FORMATS: Mapping[str, Format] = {
         Format("jsonl", "jsonl", "everything, one JSON object on each line", jsonl.write),
         Format("otlp", "otlp.jsonl", "requests as OpenTelemetry spans, as a collector takes them", collector.write),
         Format("har", "har", "HTTP exchanges, for what reads HTTP archives", write_har),
-        Format("markdown", "md", "a summary for people: a row for each request, what the lint found", write_report),
-        Format("workflow", "json", "the calls of tools as the steps of a workflow, which can be run", write_workflow),
+        Format("markdown", "md", "a summary for people: requests, and what the lint found", write_report),
+        Format("workflow", "json", "the calls of tools as the steps of a workflow", write_workflow),
     )
 }
 """The formats by name."""

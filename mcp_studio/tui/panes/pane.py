@@ -127,7 +127,7 @@ class Pane(Vertical, Steady):
             event.stop()
             if not self.has_focus_within:
                 self.screen.set_focus(self.entry_point())
-            await self.run_action("screen.help")
+            await self.run_action("screen.help(True)")
 
     def stops(self) -> Sequence[Widget]:
         """What Tab walks over before it leaves the pane."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from textual import getters, on
@@ -19,6 +20,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.studio import Studio
 from mcp_studio.trace.message import LISTEN
+from mcp_studio.tui.external import edit_file
 from mcp_studio.tui.panes.tasks import sign, words
 from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
 from mcp_studio.tui.views.rows import Line, VirtualList, cut, glyphs, spread
@@ -33,8 +35,8 @@ class Row(NamedTuple):
     right: str = ""
     sign: tuple[str, str] = ("", "")
     """A glyph and its look; a heading has no glyph."""
-    thing: InputRequest | Call | None = None
-    """The request or call that enter opens."""
+    thing: InputRequest | Call | str | None = None
+    """The request, the call, or the path of the file that enter opens."""
     cancel: Callable[[], object] | None = None
 
 
@@ -83,10 +85,13 @@ class Activity(Dialog[InputRequest | Call]):
 
     @on(VirtualList.Chosen)
     def action_submit(self) -> None:
-        if (row := self.rows.row) is not None and row.thing is not None:
-            self.dismiss(row.thing)
+        thing = self.rows.row.thing if self.rows.row is not None else None
+        if isinstance(thing, str):
+            self.app.run_worker(edit_file(self.app, thing))
+        elif thing is not None:
+            self.dismiss(thing)
         else:
-            self.app.say("Only requests and calls can be opened.", "warning")
+            self.app.say("Only requests, calls and rules can be opened.", "warning")
 
     def _request(self) -> InputRequest | None:
         if (row := self.rows.row) is not None and isinstance(row.thing, InputRequest):
@@ -172,8 +177,9 @@ def _pages(studio: Studio) -> Iterator[Row]:
 
 def _rules(studio: Studio) -> Iterator[Row]:
     for number, rule in enumerate(studio.rules):
-        where = rule.source or str(studio.paths.answers_file)
-        yield Row(("rule", number), questions.rule_line(rule), f"to change it, edit {where}", sign=(glyphs().dot, ""))
+        named = (file for file in studio.config.files if rule.source.endswith(Path(file).name))
+        file = next(named, str(studio.paths.answers_file))
+        yield Row(("rule", number), questions.rule_line(rule), f"in {file}", "", (glyphs().dot, ""), file)
 
 
 def _draw(row: Row, width: int, selected: bool) -> Line:

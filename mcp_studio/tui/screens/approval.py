@@ -74,8 +74,7 @@ class Approval(RequestDialog):
         yield Input(placeholder="Note to the caller, optional", id="reason", compact=True)
 
     def on_mount(self) -> None:
-        self.query_one("#edit").display = self._edit is not None
-        self.query_one("#allow").display = self._edit is not None or self._changed is not None
+        self.show_buttons(edit=self._edit is not None, allow=self._edit is not None or self._changed is not None)
 
     def action_decline(self) -> None:
         self.dismiss(Answer("decline", note=self.query_one("#reason", Input).value.strip()))

@@ -39,7 +39,7 @@ class Breakpoints(Dialog[None]):
     DEFAULT_CLASSES = "-large"
     choices = (
         Choice("release", "Release", "primary"), Choice("drop", "Drop", "error"), Choice("answer", "Answer"),
-        Choice("cut", "Cut the connection"), Choice("back", "Close"),
+        Choice("cut", "Cut the connection"), Choice("hold", "Hold", "primary"), Choice("back", "Close"),
     )  # fmt: skip
     AUTO_FOCUS = "#query"
     every = 0.2
@@ -68,7 +68,9 @@ class Breakpoints(Dialog[None]):
 
     def look(self) -> None:
         """Show the held messages; an edited text stays as long as its message is held."""
-        self.set_class(not self._gate.waiting, "-empty")
+        held = bool(self._gate.waiting)
+        self.set_class(not held, "-empty")
+        self.show_buttons(release=held, drop=held, answer=held, cut=held, hold=not held)
         self.rows.show(self._gate.waiting)
         self._show()
 
@@ -95,11 +97,11 @@ class Breakpoints(Dialog[None]):
         """Apply a query that was typed and is not yet in use; otherwise press the default button."""
         field = self.query_one("#query", Input)
         if field.has_focus and field.value.strip() != " or ".join(self._gate.breakpoints):
-            return self._set()
+            return self.action_hold()
         return super().action_submit()
 
     @on(Input.Submitted, "#query")
-    def _set(self) -> None:
+    def action_hold(self) -> None:
         """Hold the messages that match the query from now on."""
         text = self.query_one("#query", Input).value.strip()
         with self.noting():

@@ -44,6 +44,9 @@ _SCROLLS = {
 """What actions of lists do to the body while a button has the focus."""
 _LISTS = {key: action for action in _SCROLLS for key in KEYS[action].keys.split(",")}
 """The same by keys; those of more than a letter move the cursor of what is found while a field has the focus."""
+_INITIALS = "accept add cancel decline delete deny discard drop edit reconnect refresh save".split()
+_LETTERS = {word: word[0] for word in _INITIALS} | {"close": "l", "copy": "y", "copy as…": "c", "later": "l"}
+"""The letters of buttons by their labels or the first words of these, so that a letter means the same everywhere."""
 
 
 class Choice(NamedTuple):
@@ -76,9 +79,13 @@ class Dialog(ModalScreen[T]):
 
     @property
     def default(self) -> str:
-        """The first button that is shown."""
-        shown = (one.action for one in self.choices if all(button.display for button in self.query(f"#{one.action}")))
-        return next(shown, "back")
+        """The first button that is shown, but never the one that cancels."""
+        return next((choice.action for choice in self._offered if choice.action != "cancel"), "back")
+
+    @property
+    def _offered(self) -> list[Choice]:
+        """The choices whose buttons are shown."""
+        return [one for one in self.choices if all(button.display for button in self.query(f"#{one.action}"))]
 
     def __init__(self, title: str = "") -> None:
         """`title` replaces `TITLE` in the top border; it may be foreign text."""
@@ -101,17 +108,31 @@ class Dialog(ModalScreen[T]):
                 if all(widget.id != "note" for widget in inside):
                     yield Static(id="note", markup=False)
                 with Horizontal(id="buttons"):
-                    for letter, choice in zip(letters(self.choices), self.choices, strict=True):
+                    for choice, letter in zip(self.choices, letters(self.choices), strict=True):
                         yield Button(underlined(choice.label, letter), id=choice.action, variant=choice.variant)
         yield KeyBar(self._label)
 
     def _label(self, bound: ActiveBinding) -> str:
         """The labels of the keys for the default button and for leaving: those of the buttons."""
         button = {"submit": self.default, "back": "back"}.get(bound.binding.action)
-        return next((choice.label for choice in self.choices if choice.action == button), "")
+        return next((choice.label for choice in self._offered if choice.action == button), "")
 
     def look(self) -> None:
         """Show the present state."""
+
+    def show_buttons(self, **shown: bool) -> None:
+        """Show or hide buttons by their actions. Only those that are shown have letters."""
+        before = self._offered
+        for action, there in shown.items():
+            self.query_one(f"#{action}").display = there
+        if before != (now := self._offered):
+            for choice, letter in zip(now, letters(now), strict=True):
+                button = self.query_one(f"#{choice.action}", Button)
+                button.label = ""  # contents are equal for Textual if only their looks differ
+                button.label = underlined(choice.label, letter)
+            if isinstance(self.focused, Button) and not self.focused.display:
+                self.query_one(f"#{now[-1].action}").focus()
+            self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """No key does what its button does while that is hidden."""
@@ -142,10 +163,13 @@ class Dialog(ModalScreen[T]):
 
     async def on_key(self, event: events.Key) -> None:
         """Let a letter that no widget took press its button; let arrow keys scroll or move the list."""
-        choice = dict(zip(letters(self.choices), self.choices, strict=True)).get(event.key)
-        if choice is not None:
+        choice = dict(zip(letters(self._offered), self._offered, strict=True)).get(event.key)
+        bound = self.active_bindings.get(event.key)
+        if choice is not None and (bound is None or bound.node is not self.focused):
             event.stop()
             self.query_one(f"#{choice.action}", Button).press()
+        elif event.key in f"{KEYS['palette'].keys},{KEYS['search'].keys}".split(","):
+            self.app.say("Close this dialog first.")
         elif isinstance(self.focused, Button) and event.key in _LISTS:
             getattr(self.query_one("#body"), _SCROLLS[_LISTS[event.key]])(animate=False)
         elif isinstance(self.focused, OptionList) and event.key in _LISTS and event.key == event.character:
@@ -226,18 +250,12 @@ class RunDialog(Dialog[str]):
     def offer(self, *, start: bool) -> None:
         """Offer to start and to leave, or else to cancel."""
         self.set_class(not start, "-running")
-        for button in self.query("#start, #back, #cancel").results(Button):
-            button.disabled = start == (button.id == "cancel")
+        self.show_buttons(start=start, back=start, cancel=not start)
         self.query_one("#box").border_subtitle = "" if start else f"{self.app.key_of('cancel')} cancels what runs"
         self.refresh_bindings()
 
     def look(self) -> None:
-        self.query_one("#pending", Button).disabled = not self.app.studio.inbox.pending
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        running = self.has_class("-running")
-        able = {"back": not running, "submit": not running, "cancel": running}
-        return able.get(action, super().check_action(action, parameters))
+        self.show_buttons(pending=bool(self.app.studio.inbox.pending))
 
     def begin(self, calls: Awaitable[None]) -> None:
         """Let calls run until they have ended or the person cancels them."""
@@ -388,11 +406,14 @@ def diff_lines(lines: Sequence[str]) -> Iterator[Part]:
 
 
 def letters(choices: Iterable[Choice]) -> list[str]:
-    """A letter of the label for each choice: unique, and no key that moves a cursor; empty if no letter is left."""
-    found: list[str] = []
-    for choice in choices:
-        free = (char for char in choice.label.lower() if char.isalnum() and char not in (*found, *"ghjkl"))
-        found.append(next(free, ""))
+    """A letter of the label for each choice: that of its word, else one that is free, has no meaning everywhere, and
+    moves no cursor; empty if no letter is left.
+    """
+    labels = [choice.label.lower() for choice in choices]
+    found = [_LETTERS.get(label, _LETTERS.get(label.split()[0], "")) for label in labels]
+    for at, label in enumerate(labels):
+        if not found[at] or found[at] in found[:at]:
+            found[at] = next((char for char in label if char.isalnum() and char not in (*found, *"cdghjklx")), "")
     return found
 
 

@@ -168,8 +168,7 @@ class UrlElicitation(RequestDialog):
 
     def on_mount(self) -> None:
         self.query_one("#open_page", Button).disabled = bool(self._page.refusal)
-        self.query_one("#done").display = self.request.retries
-        self.query_one("#cancel").display = not self.request.retries
+        self.show_buttons(done=self.request.retries, cancel=not self.request.retries)
 
     def look(self) -> None:
         """Show the state of the page, which the server may declare done at any time."""

@@ -120,10 +120,8 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 
     def _show(self, entry: WireMessage) -> None:
         self._entry, step = entry, step_of(self._recording.columns, entry.number)
-        self.query_one("#repeat").display = can_resend(self._recording, entry)
-        self.query_one("#copy_as").display = step is not None and step.method in CALLS
-        self.query_one("#compare").display = entry.kind not in PRINTED
-        self.refresh_bindings()
+        calls, printed = step is not None and step.method in CALLS, entry.kind in PRINTED
+        self.show_buttons(repeat=can_resend(self._recording, entry), copy_as=calls, compare=not printed)
         self.view.show(self._recording, entry)
         self.run_worker(self._look_closer(entry), group="closer", exclusive=True)
 

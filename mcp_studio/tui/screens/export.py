@@ -24,6 +24,8 @@ from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.trace_table import name_of
 
 _COLLECTOR = "collector"
+_CONTENTS = {"otlp": "spans of ", "har": "exchanges of ", "markdown": "a summary of ", "workflow": "a workflow of "}
+"""What files contain instead of messages, by their format."""
 
 _SPANS = "requests as spans, sent to an OpenTelemetry collector"
 
@@ -114,7 +116,7 @@ class Export(Dialog[None]):
         title = f"A trace: {part.about}"
         count = await export(self._recording, part.numbers, kind, path, redactor, title=title, progress=self._told)
         size = (await asyncio.to_thread(path.stat)).st_size
-        return f"Wrote {units.plural(count, 'message')}, {units.size(size)}, to {path}."
+        return f"Wrote {_CONTENTS.get(kind, '')}{units.plural(count, 'message')}, {units.size(size)}, to {path}."
 
     async def _send(self, part: Part) -> str:
         studio, address = self.app.studio, self.last_places[True]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from textual import getters, on
@@ -10,12 +11,15 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from mcp_studio.search import names
 from mcp_studio.tui.actions import Action, spell_all
 from mcp_studio.tui.screens.dialog import Choice, Dialog
 from mcp_studio.tui.views.rows import glyphs
 
 _KEYS = 16
 """Cells of the column for keys."""
+_MOST = 8
+"""Actions that are shown for a text of which no action has all words."""
 
 _ABOUT: Mapping[str, str] = {
     "servers": "Every server that is configured. {on} is connected, {half} on its way, {off} off, {bad} failed. "
@@ -46,8 +50,7 @@ class Help(Dialog[Action]):
     def __init__(self, place: str, sections: Sequence[Section]) -> None:
         super().__init__(f"Help: {place}")
         self._place = place
-        self._sections = sections
-        self._rows: list[Action] = []
+        self._every = [(title, action) for title, actions in sections for action in actions]
 
     def body(self) -> Iterable[Widget]:
         about = _ABOUT.get(self._place, "").format(**glyphs()._asdict(), field=self.app.key_of("field_menu"))
@@ -57,20 +60,16 @@ class Help(Dialog[Action]):
 
     @on(Input.Changed)
     def look(self) -> None:
-        """Show the actions whose title, synonyms or id contain all words."""
-        words = self.query_one(Input).value.casefold().split()
-        self._rows = []
+        """Show the actions that are meant, the section with the best one first."""
+        found: dict[str, list[int]] = {}
+        for place in _nearest(self.query_one(Input).value, [action for _, action in self._every]):
+            found.setdefault(self._every[place][0], []).append(place)
         options: list[Option] = []
-        for title, actions in self._sections:
-            found = [
-                one for one in actions if all(word in f"{one.title} {one.also} {one.id}".casefold() for word in words)
-            ]
-            if found:
-                options.append(Option(Content.styled(title, "bold $accent"), disabled=True))
-                options += [Option(self._line(action), id=str(at)) for at, action in enumerate(found, len(self._rows))]
-                self._rows += found
+        for title, places in found.items():
+            options.append(Option(Content.styled(title, "bold $accent"), disabled=True))
+            options += [Option(self._line(self._every[place][1]), id=str(place)) for place in places]
         self.options.clear_options().add_options(options or [Option("No action has these words.", disabled=True)])
-        self.options.highlighted = 1 if self._rows else None
+        self.options.highlighted = 1 if options else None
 
     def _line(self, action: Action) -> Content:
         keys = spell_all(self.app.keys.get(action.id, action.keys))
@@ -81,7 +80,21 @@ class Help(Dialog[Action]):
     def action_submit(self) -> None:
         option = self.options.highlighted_option
         if option is not None and option.id is not None:
-            self.dismiss(self._rows[int(option.id)])
+            self.dismiss(self._every[int(option.id)][1])
 
     async def action_help(self) -> None:
         self.action_back()
+
+
+def _nearest(text: str, actions: Sequence[Action]) -> Sequence[int]:
+    """The places of the actions that a text means: those with all its words, else similar ones, else those with the
+    most of its words, of which rare ones count more.
+    """
+    rows = [names.row(one.title, f"{one.also} {one.id}") for one in actions]
+    if places := names.Matcher(text).nearest(rows).places:
+        return places
+    scores = Counter[int]()
+    for word in (word for word in text.split() if len(word) > len("the")):  # shorter ones say little
+        places = names.Matcher(word).nearest(rows).places
+        scores.update(dict.fromkeys(places, 1 / max(1, len(places))))
+    return [place for place, _ in scores.most_common(_MOST)]

@@ -54,7 +54,7 @@ class LoadTest(RunDialog):
         total, at_once = (int(field.value) if field.value.isdecimal() else 0 for field in self.query(Input))
         if not (0 < total <= MOST and 0 < at_once <= MOST_AT_ONCE):
             self.note(f"Calls must be from 1 to {MOST:,}, at once from 1 to {MOST_AT_ONCE:,}.", "bad")
-        elif not self.query_one("#start").disabled:
+        elif not self.has_class("-running"):
             self.begin(self._run(total, at_once))
             self.query_one("#cancel").focus()
 
@@ -75,7 +75,7 @@ class LoadTest(RunDialog):
 
     def look(self) -> None:
         super().look()
-        self.query_one("#copy").disabled = self.load is None
+        self.show_buttons(copy=self.load is not None)
         if self.load is None:
             return
         bar = self.query_one(ProgressBar)

@@ -53,7 +53,7 @@ class Query(Dialog[str]):
         yield Findable(JsonView())
 
     def on_mount(self) -> None:
-        self.query_one("#pin").display = self._pins
+        self.show_buttons(pin=self._pins)
 
     @on(Input.Changed)
     def look(self) -> None:

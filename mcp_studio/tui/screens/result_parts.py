@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from mcp_studio.errors import UsageError
 from mcp_studio.jsontext import Json, mapping, pieces, text_pieces
 from mcp_studio.present import blocks
 from mcp_studio.present.browser import open_page
@@ -75,12 +76,12 @@ class SaveFiles(Dialog[list[Path]]):
     async def action_submit(self) -> None:
         folder = self.query_one(Input).value.strip() or "."
         try:
-            written = await asyncio.to_thread(lambda: write(self._parts, Path(folder).expanduser()))
-        except (OSError, ValueError) as problem:
+            with self.noting():
+                written = await asyncio.to_thread(lambda: write(self._parts, Path(folder).expanduser()))
+                self.app.say(f"Saved {', '.join(file.name for file in written)} in {folder}.")
+                self.dismiss(written)
+        except ValueError as problem:
             self.note(f"Not saved: {problem}", "bad")
-            return
-        self.app.say(f"Saved {', '.join(file.name for file in written)} in {folder}.")
-        self.dismiss(written)
 
 
 class Part(NamedTuple):
@@ -126,10 +127,13 @@ def write(parts: Iterable[Part], folder: Path) -> list[Path]:
     """Write the files. An existing file stays, and the new file gets a number.
 
     Raises:
+        UsageError: more than the last folder of the path is missing.
         OSError: the folder is not writable.
         ValueError: the data of a part cannot be decoded; the message names the part.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    if not folder.parent.is_dir():
+        raise UsageError(f"There is no folder {folder.parent}.")
+    folder.mkdir(exist_ok=True)
     written: list[Path] = []
     for part in parts:
         try:

@@ -69,6 +69,8 @@ class Roots(FillIn):
 
     def __init__(self, server: str) -> None:
         self._server, studio = server, self.app.studio
+        self._warned: tuple[Root, ...] = ()
+        """The roots of which the person was told that something is odd."""
         config = studio.manager.config(server)
         value = roots_value((config.written or config).roots)
         super().__init__(f"Roots of {server}", _about(studio, server), roots_form(), value)
@@ -91,7 +93,12 @@ class Roots(FillIn):
     @work(exclusive=True)
     async def action_submit(self) -> None:
         try:
-            self.app.say(await keep_roots(self.app.studio, self._server, roots_of(self.form.value)))
+            roots, config = roots_of(self.form.value), self.app.studio.manager.config(self._server)
+            if self._warned != roots and any(map(_odd, effective_roots(roots, config))):
+                self._warned = roots
+                self.note("The marked roots look wrong. Save again to keep them as they are.", "warn")
+                return
+            self.app.say(await keep_roots(self.app.studio, self._server, roots))
             self.dismiss(None)
         except StudioError as error:
             if isinstance(error, ConfigError) and error.key:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from textual import on, work
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Input, Static
+from textual.widgets import Input, Static
 
 from mcp_studio.auth.model import Account, AuthStep
 from mcp_studio.config.model import ServerConfig
@@ -61,9 +61,7 @@ class TokenView(Dialog[bool]):
 
     async def _look(self) -> None:
         self._account = account = await self.app.studio.sign_ins.account(self._server)
-        for choice in self.choices:
-            wanted = choice.action == "back" or (choice.action == "sign_in") == (account is None)
-            self.query_one(f"#{choice.action}", Button).display = wanted
+        self.show_buttons(**{one.action: (one.action == "sign_in") == (account is None) for one in self.choices[:-1]})
         self.query_one("#buttons").display = True
         self.query_one("#back" if account is not None else "#sign_in").focus()
         self.look()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from mcp_studio.catalog.listing import KINDS, Listing
 from mcp_studio.config.model import Kind, ServerConfig
@@ -56,21 +56,17 @@ class ServerDetails(Dialog[str]):
     def __init__(self, server: str) -> None:
         super().__init__(server)
         self._server = server
-        self._text = ""
+        state, self._text = self.app.studio.manager.status(server).state, ""
+        first = "sign_in" if state == "needs_auth" else "repeat" if state in ("failed", "disabled") else "back"
+        self.choices = tuple(sorted(self.choices, key=lambda choice: choice.action != first))
 
     def body(self) -> Iterable[Widget]:
         yield Static(id="facts", markup=False)
-
-    @property
-    def default(self) -> str:
-        state = self.app.studio.manager.status(self._server).state
-        return "sign_in" if state == "needs_auth" else "repeat" if state in ("failed", "disabled") else "back"
 
     def on_mount(self) -> None:
         studio = self.app.studio
         for kind in KINDS:
             studio.manager.refresher.look(self._server, kind)
-        self.query_one(f"#{self.default}", Button).focus()
         self.run_worker(studio.trace.examine(self._server))
 
     def look(self) -> None:
@@ -79,10 +75,8 @@ class ServerDetails(Dialog[str]):
             self.dismiss(None)
             return
         supervisor, signs_in = studio.manager.supervisor(self._server), studio.manager.config(self._server).signs_in
-        buttons = {"sign_in": signs_in, "token": signs_in, "exit_report": bool(supervisor.mortems)}
-        buttons["unexpected_output"] = bool(supervisor.tap.stray_count)
-        for id, there in buttons.items():
-            self.query_one(f"#{id}").display = there
+        ended, printed = bool(supervisor.mortems), bool(supervisor.tap.stray_count)
+        self.show_buttons(sign_in=signs_in, token=signs_in, exit_report=ended, unexpected_output=printed)
         content = Content.assemble(*_parts(studio, self._server))
         if content.plain != self._text:
             self._text = content.plain

@@ -87,7 +87,7 @@ class ServerForm(Dialog[ServerConfig]):
                 yield Static(Content(f"Not in {safe(file, 200)}: the studio only reads JSON files."), classes="quiet")
 
     def on_mount(self) -> None:
-        self.query_one("#import_servers").display = self._old is None
+        self.show_buttons(import_servers=self._old is None)
         self.form.show(server_entry.server_form(), self._draft.value, self._draft.pending)
         self._show_warnings()
         if self._server in self._drafts:

@@ -27,7 +27,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts, fact
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts, fact, underlined
 from mcp_studio.tui.screens.secrets import Exchanges, TokenView
 from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
 from mcp_studio.urls import judge
@@ -215,9 +215,9 @@ class SignInDialog(Dialog[Answer]):
         offered = (*self.offered[at], "back")
         if self._request is not None and self._run is None:
             offered = (*offered, "decline")
-        for choice in self.choices:
-            self.query_one(f"#{choice.action}", Button).display = choice.action in offered
-        self.query_one("#back", Button).label = "Close" if self._run is not None and self._run.over else "Later"
+        self.show_buttons(**{choice.action: choice.action in offered for choice in self.choices})
+        back = "Close" if self._run is not None and self._run.over else "Later"
+        self.query_one("#back", Button).label = underlined(back, "l")
         self.issuers.display = at == "choosing"
         self.client_id.display = self.client_secret.display = at == "client"
         self.redirect.display = at in ("browser", "elsewhere")
@@ -227,7 +227,6 @@ class SignInDialog(Dialog[Answer]):
         self.note("")
         focus = {"choosing": self.issuers, "client": self.client_id}.get(at)
         self.set_focus(focus or self.query_one(f"#{offered[0]}", Button))
-        self.refresh_bindings()
 
     def _card(self) -> Parts:
         """The facts and instructions of the state, below the steps."""

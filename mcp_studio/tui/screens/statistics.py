@@ -54,7 +54,7 @@ def figures_of(tally: Tally) -> dict[str, tuple[float, str]]:
     times = zip(TITLES[3:], (tally.average, tally.p50, tally.p95, tally.p99), strict=True)
     return {
         "Count": (tally.count, f"{tally.count:,}"),
-        "Errors": (tally.error_rate, f"{tally.error_rate * 100:.3g}%" if tally.errors else ""),
+        "Errors": (tally.error_rate, f"{max(0.001, tally.error_rate):.1%}".replace(".0%", "%") * bool(tally.errors)),
         **{title: (ms or 0.0, took_text(ms)) for title, ms in times},
     }
 
@@ -129,13 +129,15 @@ def histogram(durations: Durations, width: int, height: int) -> Content:
     bars = durations.histogram()[-height:]
     most = max((bar.height for bar in bars), default=0)
     room = max(1, width - _LABEL - 3 - len(f"{most:,}"))
+    # Bounds that look the same are named once.
+    bounds = (dict.fromkeys((took_text(bar.begin), took_text(min(bar.end, durations.most)))) for bar in bars)
     lines = (
         Content.assemble(
-            (f"{f'{took_text(bar.begin)} - {took_text(min(bar.end, durations.most))}':>{_LABEL}} ", "$quiet"),
+            (f"{' - '.join(texts):>{_LABEL}} ", "$quiet"),
             (glyphs().full * -(-bar.height * room // most), "$primary"),
             f" {bar.height:,}",
         )
-        for bar in bars
+        for bar, texts in zip(bars, bounds, strict=True)
     )
     return Content("\n").join(lines)
 
@@ -204,6 +206,7 @@ class Statistics(Dialog[str]):
             table.add_row(*self._cells(row))
         place = next((at for at, row in enumerate(self._rows) if row.query == before), 0)
         table.move_cursor(row=place, animate=False)
+        self.show_buttons(**dict.fromkeys(("open", "errors", "sort", "copy"), bool(self._rows)))
         self._tell()
 
     def _cells(self, row: StatRow) -> list[Text]:

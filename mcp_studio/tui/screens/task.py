@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from mcp_studio.jsontext import printable
 from mcp_studio.present import units
@@ -46,8 +46,7 @@ class TaskDialog(Dialog[bool]):
             return
         result = self.app.studio.caller.filter.shown(task.server, task.result)
         self._shown_task = task = replace(task, result=result)
-        self.query_one("#result", Button).disabled = not task.done
-        self.query_one("#cancel", Button).disabled = task.done
+        self.show_buttons(result=task.done, cancel=not task.done)
         self.query_one("#facts", Static).update(_details(task))
 
     def action_poll(self) -> None:

@@ -48,8 +48,9 @@ class WorkflowDialog(RunDialog):
     DEFAULT_CLASSES = "-large"
     AUTO_FOCUS = "#file"
     choices = (
-        Choice("start", "Run", "primary"), Choice("from_here", "Run from here"), Choice("pause", "Pause"),
-        Choice("cancel", "Cancel"), Choice("pending", "Pending"), Choice("edit", "Edit"), Choice("back", "Close"),
+        Choice("load", "Load", "primary"), Choice("start", "Run", "primary"), Choice("from_here", "Run from here"),
+        Choice("pause", "Pause"), Choice("cancel", "Cancel"), Choice("pending", "Pending"), Choice("edit", "Edit"),
+        Choice("back", "Close"),
     )  # fmt: skip
     file = getters.query_one("#file", Input)
     form = getters.query_one(FormView)
@@ -71,7 +72,7 @@ class WorkflowDialog(RunDialog):
         yield Horizontal(steps, Findable(JsonView()))
 
     def on_mount(self) -> None:
-        self.load()
+        self.action_load()
 
     @property
     def _path(self) -> str:
@@ -79,7 +80,7 @@ class WorkflowDialog(RunDialog):
 
     @on(Input.Submitted, "#file")
     @work(group="load", exclusive=True)
-    async def load(self) -> None:
+    async def action_load(self) -> None:
         """Read the file, and say what is wrong with it."""
         if not self.file.value.strip() or self.has_class("-running"):
             return
@@ -95,10 +96,6 @@ class WorkflowDialog(RunDialog):
             (self.file if self._run is None else self.steps).focus()
             found = await check(workflow, self.app.studio)
             self.note("\n".join(map(str, found)) or workflow.description, "warn" if found else "quiet")
-
-    def action_submit(self) -> object:
-        """Run, once there is something to run; before that load the file."""
-        return super().action_submit() if self._run is not None else self.load()
 
     # Running
 
@@ -147,7 +144,7 @@ class WorkflowDialog(RunDialog):
         """Edit the file, and load it again."""
         await edit_file(self.app, self._path)
         if self.is_attached:
-            self.load()
+            self.action_load()
 
     # What is shown
 
@@ -156,11 +153,9 @@ class WorkflowDialog(RunDialog):
         run, flow = self._run, self._workflow
         self.set_class(flow is None, "-empty")
         self.steps.empty = "No steps." if flow is not None else _ABOUT.format(key=self.app.key_of("mark"))
-        self.query_one("#edit", Button).disabled = not self.file.value
-        for button in self.query("#start, #from_here").results(Button):
-            button.disabled = run is None or self.has_class("-running")
-        pause = self.query_one("#pause", Button)
-        pause.label, pause.disabled = "Go on" if run and run.paused else "Pause", not self.has_class("-running")
+        runs, able = self.has_class("-running"), run is not None and not self.has_class("-running")
+        self.show_buttons(load=run is None, start=able, from_here=able, pause=runs, edit=bool(self.file.value))
+        self.query_one("#pause", Button).label = "Go on" if run and run.paused else "Pause"
         self.steps.show([*_rows(run.root)] if run is not None else [])
         self.show_step()
 
