@@ -175,7 +175,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("mark_seen", "Mark all changes as seen", "catalog", also="new changed gone"),
     Action("accept_change", "Accept the tool's new definition", "catalog", also="pin definition differs drift"),
     Action("pages", "Read the list page by page", "catalog", also="cursor pagination"),
-    Action("open", "Open the task: its details", "tasks", show=True, short="Details"),
+    Action("open", "Open the task: its details", "tasks", show=True, short="Open"),
     Action("repeat", "Refresh the task: ask its server now", "tasks", show=True, also="poll", short="Refresh"),
     Action("cancel", "Cancel the task", "tasks", show=True, also="stop", short="Cancel"),
     Action("delete", "Delete the task from the list", "tasks", also="remove"),
