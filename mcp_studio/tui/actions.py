@@ -268,7 +268,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("back", "Back", "dialog", show=True),
 )
 
-_OPEN = {("colon", "main"), ("slash", "servers"), ("slash", "catalog"), ("slash", "trace")}
+_OPEN = {("colon", "main"), ("slash", "servers"), ("slash", "catalog"), ("slash", "trace"), ("slash", "result")}
 """Keys that open a field, with their scope. The text typed after them belongs to the field; in it they are letters."""
 UNBOUND = "no_key"
 """The key in bindings of actions that have none, until the person gives them one."""

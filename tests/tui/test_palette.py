@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual.command import CommandPalette
 from textual.widgets import Input, OptionList, Select
 
@@ -35,17 +34,17 @@ def dialogs(above: type[Dialog[Any]] = Dialog) -> Iterator[type[Dialog[Any]]]:
         yield from (below, *dialogs(below))
 
 
-@pytest.mark.parametrize("dialog", dialogs(), ids=lambda dialog: dialog.__name__)
-def test_letters_of_buttons_mean_the_same_in_every_dialog(dialog: type[Dialog[Any]]) -> None:
-    found = letters(dialog.choices)
-    assert len(set(filter(None, found))) == len([*filter(None, found)]), "letters differ"
-    assert not {*found} & {*"ghjkx"}, "none moves a cursor or cancels"
+def test_letters_of_buttons_mean_the_same_in_every_dialog() -> None:
     meant = {"c": ("Cancel", "Copy as"), "l": ("Close", "Later"), "d": ("De", "Di", "Dr"), "y": ("Copy",)}
-    for letter, choice in zip(found, dialog.choices, strict=True):
-        assert choice.label.startswith(meant.get(letter, ("",))), choice.label
-        word = choice.label.split()[0]
-        always = {"Accept": "a", "Cancel": "c", "Close": "l", "Decline": "d", "Later": "l", "Edit": "e"}.get(word)
-        assert letter == always or not always or always in found, f"{choice.label} is {letter}"
+    letter_of = {"Accept": "a", "Cancel": "c", "Close": "l", "Decline": "d", "Later": "l", "Edit": "e"}
+    for dialog in dialogs():
+        found = letters(dialog.choices)
+        assert len(set(filter(None, found))) == len([*filter(None, found)]), f"letters of {dialog} differ"
+        assert not {*found} & {*"ghjkx"}, f"none of {dialog} moves a cursor or cancels"
+        for letter, choice in zip(found, dialog.choices, strict=True):
+            assert choice.label.startswith(meant.get(letter, ("",))), f"{choice.label} of {dialog}"
+            always = letter_of.get(choice.label.split()[0])
+            assert letter == always or not always or always in found, f"{choice.label} of {dialog} is {letter}"
 
 
 def test_the_letter_of_a_button_is_underlined() -> None:

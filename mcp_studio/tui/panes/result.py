@@ -110,7 +110,7 @@ class ResultPane(Pane, scope="result"):
         self._draw_status()
 
     def entry_point(self) -> Widget:
-        if self.filter.has_focus:
+        if self.filter.display and self.filter.has_focus:
             return self.filter
         if self.query_one("#result-running").display:
             places = map(self.query_one, ("#answer", "#held", "#progress-text"))
@@ -366,9 +366,12 @@ class ResultPane(Pane, scope="result"):
             self.tabs_line.active = "diff"
 
     def action_find(self) -> None:
-        """Filter the rows of a table; else search the raw result, because cards and differences cannot be searched."""
+        """Search the view, or filter the rows of a table; instead of cards and differences, search the raw result."""
         if not self.tabs_line.display:
             self.app.say("There is no result to search.", "warning")
+            return
+        for found in self.place.query(Findable):
+            found.action_find()
             return
         if self.tab != "table":
             self.tabs_line.active = "raw"
@@ -381,14 +384,15 @@ class ResultPane(Pane, scope="result"):
     async def _search_raw(self) -> None:
         """Search for what is typed meanwhile."""
         await self.workers.wait_for_complete([worker for worker in self.workers if worker.group == "view"])
-        found = self.query_one(Findable)
 
         def search() -> None:
-            found.action_find()
-            found.line.value = self.filter.value
+            for found in self.place.query(Findable):
+                found.action_find()
+                found.line.value = self.filter.value
             self.end_filter()
 
-        self.call_after_refresh(found.call_later, search)  # drawn for the first time, it ends any search
+        # The view, drawn for the first time, ends any search; what is typed on the way still goes to the field.
+        self.call_after_refresh(self.place.call_later, self.app.after_typing, search)
 
     @on(Input.Changed, "#result-find")
     def filter_changed(self, event: Input.Changed) -> None:
@@ -400,13 +404,10 @@ class ResultPane(Pane, scope="result"):
 
     @on(Input.Submitted, "#result-find")
     def filter_taken(self) -> None:
-        self.screen.set_focus(self.place.children[0])
+        self.screen.set_focus(next(iter(self.place.children), self.tabs_line))
 
     def step_back(self) -> bool:
-        if filtered := self.filter.display:
-            self.filter_taken()
-            self.end_filter()
-        return filtered
+        return self.end_filter()
 
     def action_query(self) -> None:
         """Query the result by an expression; pinned, the query is applied to each result of this entry."""
