@@ -64,7 +64,7 @@ def test_however_a_server_fails_its_words_are_only_shown(home: Path) -> None:
             walker.go("1", "⏎ Details")
             seen: set[str] = set()
             for _ in range(2 * len(servers)):
-                walker.go("enter", r"╭─ (\S+) ─.*\n(.*\n)*.*Copy all")
+                walker.go("enter", r"╭─ (\S+) ─.*\n(.*\n)*.*Write to")
                 name = re.findall(rf"╭─ ({'|'.join(servers)}) ─", walker.text())[0]
                 if name not in seen:
                     if words := HOW.get(name):
@@ -73,11 +73,11 @@ def test_however_a_server_fails_its_words_are_only_shown(home: Path) -> None:
                     seen.add(name)
                 if seen == servers.keys():
                     break
-                walker.go("esc", gone="Copy all")
+                walker.go("esc", gone="Write to")
                 walker.go("down")
                 walker.drain(0.05)
             assert seen == servers.keys()
-            walker.go("esc", gone="Copy all")
+            walker.go("esc", gone="Write to")
             walker.go("f8", "⏎ Open")
             walker.go("/", "since:")
             walker.paste("server:http", r"\d+ of \d+")
@@ -111,7 +111,7 @@ def test_hostile_files_of_projects_and_other_clients_are_only_shown(home: Path) 
         walker.go("u", f"ours{MARK}", "✗", gone="Use the servers of this project")
         walker.go("1", "⏎ Details")
         walker.go("enter", f"─ ours{MARK}", "command")
-        walker.go("esc", gone="Copy all")
+        walker.go("esc", gone="Write to")
         walker.go("e", rf"ours{MARK}", "change it there")
         walker.go("d", "Delete the server", f"ours{MARK}")
         walker.go("esc", gone="Delete the server")

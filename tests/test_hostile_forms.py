@@ -268,4 +268,4 @@ async def test_megabytes_pasted_into_an_editor_hold_nothing_up() -> None:
         editor.area.focus()
         editor.area.post_message(Paste(text))
         await stage.told("2,400,000 characters are too many")
-        assert editor.text == "{}"
+        assert editor.area.text == "{}"

@@ -136,6 +136,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("new_server", "Add a server", "main", also="new connect paste"),
     Action("submit", "Call, read or get", "main", also="run send execute"),
     Action("save_call", "Save the call", "main", also="bookmark"),
+    Action("copy_as", "Copy the call as…", "main", also="curl python command json"),
     Action("workflows", "Workflow: run a plan over tools, step by step", "main", also="workflows steps run file chain"),
     Action("activity", "Activity: what runs, and what is pending", "main", also="progress running tasks board"),
     Action("answer_rule", "Answer rule: answer such requests automatically from now on", "main", also="automatic"),
@@ -184,7 +185,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("submit", "Call, read or get", "call", show=True, short="Call"),
     Action("edit", "Edit the arguments as JSON", "call"),
     Action("delete", "Delete what was typed into the form", "call", also="clear forget reset"),
-    Action("copy_as", "Copy the call as…", "call", also="curl python command json"),
     Action("follow", "Follow the resource: subscribe to its updates, or unsubscribe", "call", also="watch"),
     Action("example", "Fill the form with an example", "call", also="sample generate"),
     Action("background", "Let the task go on in the background", "call"),
@@ -202,7 +202,6 @@ ACTIONS: tuple[Action, ...] = (
     # Pane 4
     Action("repeat", "Re-run the call", "result", show=True, also="again retry", short="Re-run"),
     Action("copy", "Copy what is shown", "result", show=True, short="Copy"),
-    Action("copy_as", "Copy the call as…", "result", also="curl python command json"),
     Action("save", "Save the result to files", "result", show=True, also="export write image", short="Save"),
     Action("open_outside", "Open outside: the link, image or page in its program", "result", also="browser"),
     Action("compare", "Compare with the result before", "result", also="diff"),

@@ -314,9 +314,6 @@ class MainScreen(Screen[None]):
     def on_result_pane_read_requested(self, event: ResultPane.ReadRequested) -> None:
         self.call.read_link(event.server, event.uri, event.title)
 
-    def on_result_pane_copy_as_requested(self) -> None:
-        self.call.action_copy_as()
-
     def action_exit_report(self) -> None:
         """Show how the server of a lost call ended."""
         if self.result.call is not None:
@@ -417,7 +414,7 @@ class MainScreen(Screen[None]):
         self.go_to(self.result)
 
     def action_pane_trace(self) -> None:
-        self.go_to(self.catalog if self.focused_pane is self.trace else self.trace)
+        self.go_to(self.catalog if self.has_class("-trace") else self.trace)
 
     def action_next_pane(self, step: int = 1) -> None:
         shown = [pane for pane in self.panes if pane.display and pane.region]
@@ -455,6 +452,10 @@ class MainScreen(Screen[None]):
 
     def action_cancel(self) -> None:
         self.call.action_cancel()
+
+    def action_copy_as(self) -> None:
+        self._preview()
+        self.call.action_copy_as()
 
     def action_save_call(self) -> None:
         self._preview()
@@ -534,17 +535,20 @@ class MainScreen(Screen[None]):
         if action is None:
             return
         nodes: Sequence[DOMNode] = (self.app.screen.focused or self.app.screen).ancestors_with_self
-        if action.scope in PANES:
+        before, shown = self.focused, self.call.server or (self.call.draft.entry.ref.server if self.call.draft else "")
+        if action.scope == "servers" and shown and self.focused_pane is not self.servers:
+            self.servers.go_to(shown)  # the action is for the server that is seen, and the focus stays with it
+            nodes = [self.servers]
+        elif action.scope in PANES:
             nodes = [pane for pane in self.panes if pane.scope == action.scope]
-            shown = self.call.server or (self.call.draft.entry.ref.server if self.call.draft else "")
-            if action.scope == "servers" and shown and self.focused_pane is not self.servers:
-                self.servers.go_to(shown)
             self.go_to(nodes[0])
         elif action.scope == "main":
             nodes = [self]
         able = (node for node in nodes if isinstance(node, Widget) and hasattr(node, f"action_{action.id}"))
         if (node := next(able, None)) is not None:
             await node.run_action(action.id)
+        if self.app.screen is not self:  # a dialog was opened, after which all is as before
+            self.set_focus(before)
 
     def open_ref(self, ref: Ref, submit: bool = False) -> None:
         """Go to the form of an entry; with `submit`, call it, too."""

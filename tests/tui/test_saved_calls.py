@@ -245,7 +245,7 @@ async def test_a_task_goes_on_in_the_background_and_is_polled_shown_cancelled_an
         stage.main.set_focus(stage.main.catalog.entries)
         while not stage.main.catalog.tasks.has_focus:
             await stage.press("right_square_bracket")
-        await stage.shows("◐ work", "Details", "3 raw › work")
+        await stage.shows("◐ work", "Open", "3 raw › work")
         await stage.hides(r"\d of \d")
         await stage.press("d")
         await stage.told("The task is still running; x cancels it.")

@@ -597,6 +597,7 @@ class CallPane(Pane, scope="call"):
     async def action_copy_as(self) -> None:
         """Copy the call as a command line, curl, Python, JSON …"""
         if self.draft is None:
+            self.app.say("No tool selected. Move the cursor in the catalog (2).", "warning")
             return
         from mcp_studio.tui.screens.calls import CopyAs
 

@@ -65,9 +65,6 @@ class ResultPane(Pane, scope="result"):
         uri: str
         title: str
 
-    class CopyAsRequested(Message):
-        """The person wants to copy the call in some format."""
-
     def __init__(self) -> None:
         super().__init__()
         self.filter = Input(placeholder="find", id="result-find", compact=True)
@@ -353,9 +350,6 @@ class ResultPane(Pane, scope="result"):
 
     def action_repeat(self) -> None:
         self.post_message(self.RerunRequested())
-
-    def action_copy_as(self) -> None:
-        self.post_message(self.CopyAsRequested())
 
     def action_compare(self) -> None:
         if isinstance(raw_of(self._outcome), LargeResult):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from textual import getters, on
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Static
+from textual.widgets import Static
 
 from mcp_studio.call.call import Call, Progress
 from mcp_studio.present import questions, units
@@ -73,8 +73,7 @@ class Activity(Dialog[InputRequest | Call]):
     def look(self) -> None:
         rows = list(_rows(self.app.studio, self.app.key_of("pending")))
         self.rows.show(rows)
-        for button in self.query(Button).exclude("#back"):
-            button.disabled = not rows
+        self.show_buttons(**{one.action: bool(rows) for one in self.choices if one.action != "back"})
         self.show_detail()
 
     @on(VirtualList.Highlighted)

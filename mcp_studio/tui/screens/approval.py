@@ -50,6 +50,11 @@ class Approval(RequestDialog):
         self._changed = self._look_up()
         """The tool if its definition differs from the accepted one; no rule allows the tool until that is accepted."""
 
+    @property
+    def default(self) -> str:
+        """Of a destructive call, the same key again must not be enough."""
+        return "decline" if "risk high" in self.request.reasons else super().default
+
     def _look_up(self) -> Entry | None:
         request = self.request
         tools = self.app.studio.catalog.listing(request.server, "tool").entries

@@ -50,7 +50,7 @@ class ServerDetails(Dialog[str]):
     every = 0.5
     choices = (
         *(Choice(action, label, answer=action) for action, label in _ACTIONS.items()),
-        Choice("copy", "Copy all"), Choice("back", "Close"),
+        Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
 
     def __init__(self, server: str) -> None:
