@@ -145,7 +145,7 @@ async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_
             "Arguments",
             "Run once .*Always allow.*Deny .*Edit .*Later",
         )
-        await stage.press("enter")  # the focus is on Deny
+        await stage.press("ctrl+j")  # the same key again denies it
         assert isinstance(await outcome(stage), Denied)
         await stage.press("3", "ctrl+j")
         await stage.dialog(Approval)

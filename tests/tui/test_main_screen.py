@@ -158,6 +158,8 @@ async def test_borders_are_dragged_and_the_arrangement_is_remembered(home: Path)
         await stage.until(lambda: trace.region.y == 24, "a higher trace")
         await stage.pilot.hover(offset=(70, 10))
         assert trace.region.y == 24
+        await stage.press("5", "5")
+        assert stage.main.focused_pane is trace, "beside the other panes there is nothing to close"
         await stage.press("2", "right_square_bracket", "1", "plus")
         await stage.until(lambda: stage.main.servers.size.width > 100, "one pane")
         await stage.until(lambda: file.exists() and json.loads(file.read_bytes())["zoom"] == "servers", "a file")

@@ -12,6 +12,7 @@ from textual.command import CommandPalette
 from textual.widgets import Input, OptionList, Select
 
 from mcp_studio.tui import screens
+from mcp_studio.tui.screens.console import Console
 from mcp_studio.tui.screens.dialog import Confirm, Dialog, letters, underlined
 from mcp_studio.tui.screens.help import Help
 from mcp_studio.tui.screens.palette import DOCS
@@ -81,7 +82,12 @@ async def test_the_palette_does_what_is_typed_and_help_does_what_is_chosen() -> 
         await stage.shows("raw.add", "Adds two numbers")
         await stage.press("down", "enter")
         await stage.shows("3 raw › add")
-        await stage.press("escape", "1", "ctrl+p", *"server raw", "enter")
+        await stage.press("escape", "ctrl+p", *"console send", "enter")
+        await stage.dialog(Console)
+        await stage.press("escape")
+        await stage.shows("3 raw › add")
+        assert stage.main.focused_pane is stage.main.catalog, "after a dialog all is as before"
+        await stage.press("1", "ctrl+p", *"server raw", "enter")
         await stage.until(lambda: stage.main.focused_pane is stage.main.servers, "the servers")
         await stage.press("ctrl+p", *"zzzzqqq")
         await stage.shows("No matches found")

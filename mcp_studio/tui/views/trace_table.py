@@ -94,7 +94,7 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     sign, word, mood = standing(kind, direction, outcome, method, bool(probe))
     way: Piece = (signs.by_hand, "out") if flags & bits.BY_HAND else arrow(direction)
     look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
-    named = _indented(columns, row, safe(method, 120) or kind)
+    named = _indented(columns, row, safe(method, 120) or {"stray": "stdout"}.get(kind, kind))
     about = _about(recording, row, kind, cells.target + cells.method)
     if apart := bool(cells.target and method):
         named = cut_inside(named, cells.method)
