@@ -414,7 +414,8 @@ class MainScreen(Screen[None]):
         self.go_to(self.result)
 
     def action_pane_trace(self) -> None:
-        self.go_to(self.catalog if self.has_class("-trace") else self.trace)
+        covers = self.has_class("-short") and self.focused_pane is self.trace
+        self.go_to(self.catalog if covers else self.trace)
 
     def action_next_pane(self, step: int = 1) -> None:
         shown = [pane for pane in self.panes if pane.display and pane.region]
