@@ -13,8 +13,8 @@ import pytest
 from mcp_studio.cli import main
 from mcp_studio.config.model import Settings
 from mcp_studio.paths import Paths
-from mcp_studio.tui.screens.secrets import TokenView
 from mcp_studio.tui.screens.sign_in import SignInDialog, show_token, sign_in
+from mcp_studio.tui.screens.token_view import TokenView
 from tests.servers.auth_server import AuthServer, threaded
 from tests.sign_in_kit import Visitor
 from tests.studio_support import http

@@ -7,8 +7,8 @@ from pathlib import Path
 from mcp_studio.config.model import Settings
 from mcp_studio.paths import Paths
 from mcp_studio.tui.run import crash_report
-from mcp_studio.tui.screens.secrets import Exchanges, TokenView
-from mcp_studio.tui.screens.sign_in import SignInDialog, show_token, sign_in
+from mcp_studio.tui.screens.sign_in import Exchanges, SignInDialog, show_token, sign_in
+from mcp_studio.tui.screens.token_view import TokenView
 from tests import leaks
 from tests.servers.auth_server import AuthServer
 from tests.sign_in_kit import Visitor

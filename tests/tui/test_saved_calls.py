@@ -17,13 +17,15 @@ from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.panes.history import HistoryList, moment
 from mcp_studio.tui.screens.approval import Approval
-from mcp_studio.tui.screens.calls import CopyAs, FillIn, PasteCall, SaveCall
+from mcp_studio.tui.screens.compare import Compare
+from mcp_studio.tui.screens.copy_as import CopyAs
 from mcp_studio.tui.screens.dialog import Choose, Confirm
-from mcp_studio.tui.screens.exchange import Compare
 from mcp_studio.tui.screens.load_test import LoadTest, figures_of
+from mcp_studio.tui.screens.paste_call import PasteCall
 from mcp_studio.tui.screens.query import Query
 from mcp_studio.tui.screens.resend import Resend
 from mcp_studio.tui.screens.result_parts import SaveFiles
+from mcp_studio.tui.screens.save_call import FillIn, SaveCall
 from mcp_studio.tui.screens.task import TaskDialog
 from mcp_studio.tui.screens.workflow import WorkflowDialog
 from tests.studio_support import stdio

@@ -22,9 +22,10 @@ from mcp_studio.limits import Limits
 from mcp_studio.paths import Paths
 from mcp_studio.protocol.versions import VERSIONS
 from mcp_studio.tui.screens import console
-from mcp_studio.tui.screens.clients import ExportServers, FirstStart, ImportServers
 from mcp_studio.tui.screens.console import Console
 from mcp_studio.tui.screens.exit_report import ExitReport, UnexpectedOutput
+from mcp_studio.tui.screens.export_servers import ExportServers
+from mcp_studio.tui.screens.import_servers import FirstStart, ImportServers
 from mcp_studio.tui.screens.logs import Logs
 from mcp_studio.tui.screens.pages import Pages
 from mcp_studio.tui.screens.roots import Roots

@@ -10,8 +10,9 @@ from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.paths import Paths
 from mcp_studio.tui.panes.inbox import PassphraseAsker
-from mcp_studio.tui.screens.secrets import Exchanges, Passphrase, TokenView
-from mcp_studio.tui.screens.sign_in import SignInDialog, show_token, sign_in
+from mcp_studio.tui.screens.secrets import Passphrase
+from mcp_studio.tui.screens.sign_in import Exchanges, SignInDialog, show_token, sign_in
+from mcp_studio.tui.screens.token_view import TokenView
 from tests.auth.signing import visit
 from tests.servers.auth_server import AuthServer
 from tests.tui.sign_in_stage import URL, account, exchange, following, remote, signing

@@ -47,20 +47,22 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.main_screen import MainScreen
 from mcp_studio.tui.screens.answer_rule import AnswerRuleDialog
 from mcp_studio.tui.screens.approval import Approval
-from mcp_studio.tui.screens.calls import SaveCall
-from mcp_studio.tui.screens.clients import FirstStart, ImportServers, ProjectTrust
+from mcp_studio.tui.screens.compare import Compare, Side
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.elicitation import Elicitation, UrlElicitation
-from mcp_studio.tui.screens.exchange import Compare, Side
 from mcp_studio.tui.screens.exit_report import ExitReport
 from mcp_studio.tui.screens.field_menu import FieldHelp
+from mcp_studio.tui.screens.import_servers import FirstStart, ImportServers
 from mcp_studio.tui.screens.insert import InsertFile, Paste
+from mcp_studio.tui.screens.project_trust import ProjectTrust
 from mcp_studio.tui.screens.result_parts import Picture
 from mcp_studio.tui.screens.sampling import Sampling
-from mcp_studio.tui.screens.secrets import Exchanges, Passphrase, TokenView
+from mcp_studio.tui.screens.save_call import SaveCall
+from mcp_studio.tui.screens.secrets import Passphrase
 from mcp_studio.tui.screens.sessions import Sessions
-from mcp_studio.tui.screens.sign_in import SignInDialog
+from mcp_studio.tui.screens.sign_in import Exchanges, SignInDialog
 from mcp_studio.tui.screens.task import TaskDialog
+from mcp_studio.tui.screens.token_view import TokenView
 
 NOW = 1_800_000_000.0
 USUAL = (110, 32)

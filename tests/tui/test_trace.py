@@ -9,10 +9,11 @@ from textual.widgets import Input
 
 from mcp_studio.paths import Paths
 from mcp_studio.trace.store import TraceStore
-from mcp_studio.tui.screens.calls import CopyAs
+from mcp_studio.tui.screens.compare import Compare
 from mcp_studio.tui.screens.console import Console
+from mcp_studio.tui.screens.copy_as import CopyAs
 from mcp_studio.tui.screens.dialog import Confirm
-from mcp_studio.tui.screens.exchange import Comment, Compare, ExchangeDialog
+from mcp_studio.tui.screens.exchange import Comment, ExchangeDialog
 from mcp_studio.tui.screens.resend import Resend
 from mcp_studio.tui.screens.sessions import Sessions
 from tests.studio_support import stdio

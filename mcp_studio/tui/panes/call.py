@@ -599,7 +599,7 @@ class CallPane(Pane, scope="call"):
         if self.draft is None:
             self.app.say("No tool selected. Move the cursor in the catalog (2).", "warning")
             return
-        from mcp_studio.tui.screens.calls import CopyAs
+        from mcp_studio.tui.screens.copy_as import CopyAs
 
         try:
             self.app.push_screen(CopyAs(await self.draft.subject(self.app.studio, self.call)))
@@ -607,7 +607,7 @@ class CallPane(Pane, scope="call"):
             self.app.say(f"The URI cannot be made: {problem}.", "warning")
 
     def action_paste_call(self) -> None:
-        from mcp_studio.tui.screens.calls import PasteCall
+        from mcp_studio.tui.screens.paste_call import PasteCall
 
         dialog = PasteCall(self.draft.entry if self.draft else None)
         self.app.push_screen(dialog, lambda found: self.fill(found[1], found[0]) if found else None)

@@ -227,7 +227,7 @@ class SavedCalls:
 
     async def save(self, draft: CallDraft) -> None:
         """Save the shown call."""
-        from mcp_studio.tui.screens.calls import SaveCall
+        from mcp_studio.tui.screens.save_call import SaveCall
 
         earlier = self._filled.get(draft.entry.ref)
         # A call must not get secrets that nobody has allowed by being saved under another name.
@@ -269,7 +269,7 @@ class SavedCalls:
 
     async def rename(self, saved: SavedCall) -> None:
         """Ask for a new name, and rename the saved call."""
-        from mcp_studio.tui.screens.calls import FillIn
+        from mcp_studio.tui.screens.save_call import FillIn
 
         schema: Json = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
         form = FillIn(f"Rename {saved.name}", str(saved.file), build(schema, strict=True), {"name": saved.name})

@@ -175,7 +175,7 @@ class ServersPane(Pane, scope="servers"):
         if studio.config.untrusted:
             self.run_worker(self._ask_trust(tuple(studio.config.untrusted)), group="begin")
         elif not studio.manager.names():
-            from mcp_studio.tui.screens.clients import FirstStart
+            from mcp_studio.tui.screens.import_servers import FirstStart
 
             self.app.push_screen(FirstStart())
 
@@ -460,7 +460,7 @@ class ServersPane(Pane, scope="servers"):
 
     def action_export_servers(self) -> None:
         """Write the server, or the group under the cursor, to another client's file."""
-        from mcp_studio.tui.screens.clients import ExportServers
+        from mcp_studio.tui.screens.export_servers import ExportServers
 
         group = self.list.row.group if isinstance(self.list.row, Heading) else ""
         members = [name for name, row in self._rows.items() if group and row.config.group == group]
@@ -523,7 +523,7 @@ class ServersPane(Pane, scope="servers"):
     # Project files that nobody has trusted yet
 
     async def _ask_trust(self, files: tuple[Untrusted, ...]) -> None:
-        from mcp_studio.tui.screens.clients import ProjectTrust
+        from mcp_studio.tui.screens.project_trust import ProjectTrust
 
         for file in files:
             if await self.app.push_screen_wait(ProjectTrust(file)):

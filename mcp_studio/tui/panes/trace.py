@@ -32,7 +32,8 @@ from mcp_studio.tui.views.trace_table import TraceTable, name_of
 
 if TYPE_CHECKING:
     from mcp_studio.trace.disk.session import Session
-    from mcp_studio.tui.screens.exchange import Side, Wish
+    from mcp_studio.tui.screens.compare import Side
+    from mcp_studio.tui.screens.exchange import Wish
     from mcp_studio.tui.screens.sessions import Opened
 
 _EMPTY = "Nothing has crossed the wire yet. Connect a server, and every message appears here."
@@ -313,7 +314,7 @@ class TracePane(Pane, scope="trace"):
         self._try(self._compare)
 
     async def _compare(self, entry: WireMessage) -> None:
-        from mcp_studio.tui.screens.exchange import Compare, side_of
+        from mcp_studio.tui.screens.compare import Compare, side_of
 
         side, base = await side_of(self.recording, entry), self._base
         self._base = side if base is None else None
@@ -343,7 +344,7 @@ class TracePane(Pane, scope="trace"):
 
     async def _copy_as(self, entry: WireMessage) -> None:
         from mcp_studio.call.copying.subject import subject_of, with_outcome
-        from mcp_studio.tui.screens.calls import CopyAs
+        from mcp_studio.tui.screens.copy_as import CopyAs
 
         studio, step = self.app.studio, self._call_of(entry)
         if step is None:

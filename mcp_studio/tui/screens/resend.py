@@ -17,8 +17,8 @@ from mcp_studio.present import units
 from mcp_studio.present.trace import difference_line
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording
+from mcp_studio.tui.screens.compare import Compare, Side
 from mcp_studio.tui.screens.dialog import Choice, RunDialog
-from mcp_studio.tui.screens.exchange import Compare, Side
 from mcp_studio.tui.views.rows import Line, VirtualList, fit, glyphs, spread
 
 _DEAD = ("disabled", "failed", "needs_auth", "stopping")

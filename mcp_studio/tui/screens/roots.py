@@ -23,8 +23,8 @@ from mcp_studio.schema.form import build
 from mcp_studio.studio import Studio
 from mcp_studio.tui.app import failure_text
 from mcp_studio.tui.form.view import FormView
-from mcp_studio.tui.screens.calls import FillIn
 from mcp_studio.tui.screens.dialog import Choice
+from mcp_studio.tui.screens.save_call import FillIn
 from mcp_studio.tui.screens.server_entry import sound, table_schema
 from mcp_studio.tui.server_files import keep_roots
 from mcp_studio.tui.views.rows import glyphs

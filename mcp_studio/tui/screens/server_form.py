@@ -218,7 +218,7 @@ class ServerForm(Dialog[ServerConfig]):
             self.dismiss(ready[0])
 
     def action_import_servers(self) -> None:
-        from mcp_studio.tui.screens.clients import ImportServers
+        from mcp_studio.tui.screens.import_servers import ImportServers
 
         self.app.push_screen(ImportServers(), self._imported)
 

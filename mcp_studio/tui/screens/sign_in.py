@@ -28,8 +28,8 @@ from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts, fact, underlined
-from mcp_studio.tui.screens.secrets import Exchanges, TokenView
-from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
+from mcp_studio.tui.screens.token_view import TokenView
+from mcp_studio.tui.views.rows import Findable, Line, TextView, VirtualList, glyphs, spread
 from mcp_studio.urls import judge
 
 _NO_TOKENS = {
@@ -362,6 +362,28 @@ class SignInDialog(Dialog[Answer]):
         elif self._request is not None and not self._request.reply.done():
             self.app.say(f"The request stays pending; {self.app.key_of('pending')} opens it again.")
         self.dismiss(None)
+
+
+class Exchanges(Dialog[None]):
+    """The HTTP exchanges of one step as a text, the newest last."""
+
+    DEFAULT_CLASSES = "-large"
+    AUTO_FOCUS = "TextView"
+    choices = (Choice("back", "Close"), Choice("copy", "Copy"))
+
+    def __init__(self, step: AuthStep) -> None:
+        super().__init__(f"{step.title}: {units.plural(len(step.exchanges), 'exchange')}")
+        self._step = step
+
+    def body(self) -> Iterable[Widget]:
+        if text := " ".join(filter(None, (self._step.detail, self._step.hint))):
+            yield Static(Content(safe(text, 2_000)), classes="gap")
+        signs, texts = glyphs(), list[str]()
+        for one in self._step.exchanges:
+            request = f"{signs.sent} {one.method} {one.url}\n{one.request.rstrip()}"
+            status = f"{signs.received} {one.status or 'no answer'} after {units.duration(one.ms)}"
+            texts.append(f"{one.purpose}\n\n{request}\n\n{status}\n{one.response.rstrip()}")
+        yield Findable(TextView("\n\n".join(texts)))
 
 
 # The cards of the states

@@ -1,12 +1,10 @@
-"""Servers in files of others: importing those of other clients after showing exactly what they start, also at the first
-start; using those of a project; and writing our servers into other clients' files after showing what changes there.
-"""
+"""Importing servers of other clients after showing exactly what they start; also at the first start."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -15,21 +13,21 @@ from rich.cells import cell_len
 from textual import getters, on, work
 from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Button, Select, Static
+from textual.widgets import Static
 
-from mcp_studio.config.clients import client_named, foreign_files, targets
-from mcp_studio.config.exporters import Export, export
+from mcp_studio.config.clients import foreign_files
 from mcp_studio.config.importers import NO_SERVERS
 from mcp_studio.config.load import written
-from mcp_studio.config.model import ServerConfig, Source, Untrusted
+from mcp_studio.config.model import ServerConfig, Source
 from mcp_studio.config.save import put_server
-from mcp_studio.errors import ConfigError, StudioError
+from mcp_studio.errors import ConfigError
 from mcp_studio.present import units
-from mcp_studio.present.definition import cautions, target_of
+from mcp_studio.present.definition import target_of
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui import server_files
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList, diff_lines, fact, section
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList, fact
+from mcp_studio.tui.screens.project_trust import what_starts
 from mcp_studio.tui.screens.secrets import offered
 from mcp_studio.tui.views.rows import fit
 
@@ -175,100 +173,3 @@ def _lines(found: Sequence[Found]) -> Iterator[Content]:
     name, note = (max(cell_len(str(row[column])) for row in rows) for column in (0, 1))
     for title, why, server in rows:
         yield Content.assemble(fit(title, name), (f"  {fit(why, note)}  {safe(target_of(server), 200)}", "$quiet"))
-
-
-class ProjectTrust(Dialog[bool]):
-    """Asks whether to use a project's file, and shows exactly what it would start, because it can start programs."""
-
-    TITLE = "Use the servers of this project?"
-    AUTO_FOCUS = "#back"
-    choices = (Choice("yes", "Use it", "warning", True), Choice("back", "Not now"))
-
-    def __init__(self, file: Untrusted) -> None:
-        super().__init__()
-        self._file = file
-
-    def body(self) -> Iterable[Widget]:
-        parts: Parts = [
-            (safe(self._file.file, 500), "bold"),
-            "\nstarts programs with your rights. Nothing of it runs before you agree.",
-            "\nYou are asked again when it changes.\n",
-        ]
-        for server in self._file.servers:
-            parts += ["\n", (safe(server.name, 80), "bold $accent"), "\n", *what_starts(server)]
-        yield Static(Content.assemble(*parts))
-
-
-def what_starts(server: ServerConfig) -> Parts:
-    """What an entry starts or connects to; of headers and variables only the names, as values can be secrets."""
-    if server.url:
-        warnings = ((f"{safe(caution, 1_000)}\n", "$warning") for caution in cautions(server))
-        return [*fact("connects to", server.url), *fact("headers", ", ".join(server.headers)), *warnings]
-    argv = units.command_line((server.command, *server.args))
-    names = ", ".join((*server.env, *server.inherit_env))
-    return [*fact("runs", argv, "bold"), *fact("env", names), *fact("in", server.cwd or "the folder you are in")]
-
-
-class ExportServers(Dialog[None]):
-    """Shows what would change in another client's file for the chosen client and servers, and writes that.
-
-    Args:
-        ticked: the servers that are ticked at first.
-    """
-
-    TITLE = "Write servers to another client"
-    DEFAULT_CLASSES = "-broad"
-    choices = (Choice("write", "Write", "primary"), Choice("back", "Cancel"))
-    servers = getters.query_one(TickList)
-
-    def __init__(self, ticked: Collection[str]) -> None:
-        super().__init__()
-        self._ticked = ticked
-        self._places = [*targets(Path.cwd()).items()]
-        self._export: Export | None = None
-        """The shown change, which the button writes."""
-
-    def body(self) -> Iterable[Widget]:
-        options = (
-            (safe(f"{name}{', this project' if project else ''}  {file}", 200), at)
-            for at, ((name, project), file) in enumerate(self._places)
-        )
-        yield Select(options, allow_blank=False, compact=True)
-        yield TickList(compact=True)
-        yield Static(id="note", markup=False)
-        yield Static(id="changes", markup=False)
-
-    def on_mount(self) -> None:
-        names = self.app.studio.manager.names()
-        self.servers.show((Content(safe(name, 60)), name in self._ticked) for name in names)
-        self.query_one(Select).focus()
-
-    @on(Select.Changed)
-    @on(TickList.OptionSelected)
-    def look(self) -> None:
-        """Show what would change in the file."""
-        self.run_worker(self._look(), group="look", exclusive=True)
-
-    async def _look(self) -> None:
-        studio, (place, file) = self.app.studio, self._places[int(str(self.query_one(Select).value))]
-        names = studio.manager.names()
-        chosen = [studio.manager.config(names[at]) for at in self.servers.ticked]
-        self._export = wanted = export(client_named(place[0]), file, chosen, studio.redactor)
-        notes, lines = [*wanted.remarks], list[str]()
-        try:
-            lines = await asyncio.to_thread(wanted.changes) if wanted.entries else []
-        except StudioError as error:
-            notes.append(f"{error.message} {error.hint}")
-        else:
-            notes += [] if lines else [f"{file} says so already." if wanted.entries else "No server is to be written."]
-        self.query_one("#write", Button).disabled = not lines
-        self.note("\n".join(map(studio.redactor.text, notes)), "warn" if notes else "")
-        changes = section("What changes in the file", diff_lines([*map(studio.redactor.text, lines)]))
-        self.query_one("#changes", Static).update(Content.assemble(*changes))
-
-    @work(group="write", exclusive=True)
-    async def action_write(self) -> None:
-        """Write what is shown, and keep the file as it was."""
-        if self._export is not None and not self.query_one("#write", Button).disabled:
-            self.app.say(await asyncio.to_thread(self._export.write))
-            self.dismiss(None)
