@@ -25,6 +25,7 @@ from textual.widgets import Input, TextArea  # noqa: E402 - found only after the
 
 from mcp_studio.catalog.listing import Ref  # noqa: E402
 from mcp_studio.config.model import ServerConfig, Settings  # noqa: E402
+from mcp_studio.tui.screens.elicitation import Elicitation  # noqa: E402
 from screenshots.svg import plain  # noqa: E402
 from tests.servers.auth_server import AuthServer  # noqa: E402
 from tests.tui.stage import Stage, on_stage  # noqa: E402
@@ -143,7 +144,7 @@ async def trace(stage: Stage) -> None:
     """One call of the trace with all that belongs to it."""
     await fill(stage, "order_book", {"id": "slow-trains-north"})
     await stage.press("ctrl+j")
-    await stage.shows("demo requests input")
+    await stage.dialog(Elicitation)
     await stage.type("Ada")
     await stage.press("ctrl+j")
     await stage.shows("Ordered 1 of")

@@ -380,10 +380,11 @@ class ResultPane(Pane, scope="result"):
         await self.workers.wait_for_complete([worker for worker in self.workers if worker.group == "view"])
 
         def search() -> None:
+            text = self.filter.value
+            self.end_filter()
             for found in self.place.query(Findable):
                 found.action_find()
-                found.line.value = self.filter.value
-            self.end_filter()
+                found.line.value = text
 
         # The view, drawn for the first time, ends any search; what is typed on the way still goes to the field.
         self.call_after_refresh(self.place.call_later, self.app.after_typing, search)
