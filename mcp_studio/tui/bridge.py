@@ -15,6 +15,7 @@ from textual.message_pump import MessagePump
 
 if TYPE_CHECKING:
     from mcp_studio.call.call import Call
+    from mcp_studio.session.inbox import Answer, InputRequest
     from mcp_studio.signal import Signal
     from mcp_studio.tui.app import StudioApp
 
@@ -69,8 +70,14 @@ class Bridge:
         for store, changes in signals.items():
             for change in changes:
                 change.connect(partial(self._note, store))
+        studio.rules.answered.connect(self._count_ruled)
         studio.trace.troubled.connect(lambda why: self._app.say(why, "warning"))
         return StudioChanged(frozenset(signals))
+
+    def _count_ruled(self, answered: tuple[InputRequest, Answer]) -> None:
+        """Count an answer of a rule for the newest call that it can belong to."""
+        for call in [one for one in self._app.studio.caller.running if str(one.ref) == answered[0].subject][-1:]:
+            call.ruled += 1
 
     def _note(self, store: Store, which: object = None) -> None:
         self._changed.add(store)

@@ -32,7 +32,6 @@ from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
 if TYPE_CHECKING:
-    from mcp_studio.session.inbox import Answer, InputRequest
     from mcp_studio.studio import Studio
     from mcp_studio.tui.call_draft import CallDraft
     from mcp_studio.tui.views.content_view import Cards  # imports Markdown, for 30 ms and 3 MB
@@ -95,13 +94,7 @@ class ResultPane(Pane, scope="result"):
     def on_mount(self) -> None:
         self.show_title("Result")
         self._clock = self.set_interval(0.1, self.show_progress, pause=True)
-        self.app.studio.rules.answered.connect(self._count_ruled)
         self.show(None, None)
-
-    def _count_ruled(self, answered: tuple[InputRequest, Answer]) -> None:
-        """Count an answer of a rule for the newest call that it can belong to."""
-        for call in [one for one in self.app.studio.caller.running if str(one.ref) == answered[0].subject][-1:]:
-            call.ruled += 1
 
     def on_resize(self) -> None:
         self._draw_status()
