@@ -91,6 +91,7 @@ async def test_every_kind_of_field_is_filled_in_checked_and_guarded() -> None:
         await stage.shows("3 min ago · 01:1")
         request.answer("cancel", by="nobody: 900 s have passed (limits.answer)")
         await stage.told("The request of raw was answered by nobody")
+        await stage.press("escape")
         await home(stage)
 
 

@@ -74,8 +74,11 @@ async def test_a_form_is_answered_and_put_off_without_losing_what_was_typed() ->
         await stage.dialog(Elicitation)
         (call,) = stage.studio.caller.running
         call.cancel()
-        await home(stage)
         await stage.told("The request of raw was withdrawn.")
+        await stage.press("q")  # typed into the field, and not a key of the main screen
+        await stage.hides("Accept")
+        await stage.press("escape")
+        await home(stage)
 
 
 async def test_a_dialog_comes_by_itself_only_where_a_call_waits_and_nobody_types() -> None:

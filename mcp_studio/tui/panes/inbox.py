@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.screen import Screen
-from textual.widgets import Input
+from textual.widgets import Button, Input
 
 from mcp_studio.call.call import Call
 from mcp_studio.present import questions, units
@@ -167,13 +167,18 @@ class InboxController:
             self._app.say(f"{_WORDS[answer.action]}. {key} Answer rule repeats this answer automatically.")
 
     def _withdraw(self) -> None:
-        """Close the dialog of a request that was withdrawn or answered elsewhere."""
+        """Close the dialog of a request that was withdrawn or answered elsewhere, but not while the person types: the
+        next letters would be keys of the main screen.
+        """
         dialog, request = self._dialog, self._request
         self._dialog = self._request = None
         if dialog is None or request is None:
             return
         if dialog.is_attached and self._app.screen is dialog:  # a dialog below another closes when it is visible again
-            dialog.dismiss(None)
+            if isinstance(dialog.focused, Button):
+                dialog.dismiss(None)
+            else:
+                dialog.show_buttons(**{one.action: one.action == "back" for one in dialog.choices})
         if not request.reply.done() or request.reply.cancelled():
             self._app.say(f"The request of {safe(request.server)} was withdrawn.")
         elif by := request.reply.result().by:
