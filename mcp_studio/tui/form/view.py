@@ -161,7 +161,8 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
     def redraw(self) -> None:
         """Draw the present value, folds and problems."""
         height = self.lay_out(self._canvas.size.width or self._painter.width)
-        self._canvas.refresh(layout=height != self._canvas.size.height)
+        # A layout that is asked for before the first one would hide from Textual that another height follows.
+        self._canvas.refresh(layout=self._canvas.size.height not in (0, height))
         self._place_editor()
 
     def lay_out(self, width: int) -> int:
