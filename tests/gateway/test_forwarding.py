@@ -11,6 +11,7 @@ import pytest
 from mcp.client import ClientRequestContext
 from mcp.shared.exceptions import MCPError
 
+from mcp_studio.protocol.versions import META_LOG_LEVEL
 from tests.gateway.kit import ERAS, argv, configured, on_http, on_stdio, raw, text, to_http
 from tests.studio_support import call, opened, stdio
 from tests.support import wait_until
@@ -71,6 +72,19 @@ async def test_progress_and_log_messages_come_through(era: str) -> None:
             await client.call_tool("mcp__demo__log_every_level", {})
             assert {level for _, level in logged} >= {"warning", "error"}
             assert all(name.startswith("demo") for name, _ in logged)
+
+
+async def test_log_messages_come_through_while_the_result_before_is_still_checked() -> None:
+    logged = list[str]()
+
+    async def on_log(params: types.LoggingMessageNotificationParams) -> None:
+        logged.append(params.level)
+
+    wanted: Any = {META_LOG_LEVEL: "info"}
+    async with on_stdio(configured(ALL), era="auto", logging_callback=on_log) as client:
+        await client.call_tool("mcp__demo__find_books", {"text": "salt"}, meta=wanted)
+        await client.call_tool("mcp__demo__log_every_level", {}, meta=wanted)
+        await wait_until(lambda: "emergency" in logged)
 
 
 @pytest.mark.parametrize("era", ERAS)
