@@ -100,7 +100,7 @@ class Denied(CallOutcome):
 
 @record(frozen=True)
 class Cancelled(CallOutcome):
-    """A person stopped the call."""
+    """A person cancelled the call."""
 
 
 @record(frozen=True)
@@ -130,7 +130,7 @@ class Lost(CallOutcome):
 
 
 OUTCOMES: dict[type[CallOutcome], str] = {
-    Succeeded: "ok", ToolFailed: "tool error", Rejected: "refused", Denied: "not sent", Cancelled: "stopped",
+    Succeeded: "ok", ToolFailed: "tool error", Rejected: "refused", Denied: "not sent", Cancelled: "cancelled",
     InBackground: "task", TimedOut: "timed out", Lost: "lost",
 }  # fmt: skip
 """The names of outcomes."""

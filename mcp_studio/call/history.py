@@ -37,7 +37,7 @@ class Past:
     """The time of the start, in seconds since the epoch."""
     origin: str = ""
     kind: str = ""
-    """`ok`, `tool error`, `refused`, `not sent`, `stopped`, `task`, `timed out` or `lost`."""
+    """`ok`, `tool error`, `refused`, `not sent`, `cancelled`, `task`, `timed out` or `lost`."""
     ms: float = 0.0
     size: int = 0
     """Bytes of the answer."""

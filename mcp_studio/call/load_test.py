@@ -24,7 +24,7 @@ _LOST = 100
 _TEXTS = 50
 """The most different error texts that are kept."""
 _LEAVING = 2.0
-"""Seconds that stopped calls have for telling the server."""
+"""Seconds that cancelled calls have for telling the server."""
 
 
 class Load:
@@ -77,11 +77,11 @@ class Load:
 
     @property
     def wrong(self) -> int:
-        """Calls that were neither successful nor stopped."""
-        return self.done - self.outcomes["ok"] - self.outcomes["stopped"] - self.outcomes["task"]
+        """Calls that were neither successful nor cancelled."""
+        return self.done - self.outcomes["ok"] - self.outcomes["cancelled"] - self.outcomes["task"]
 
-    def stop(self, why: str = "stopped") -> None:
-        """Start no more calls, and stop those that run."""
+    def stop(self, why: str = "cancelled") -> None:
+        """Start no more calls, and cancel those that run."""
         self.why = self.why or why
         for call in tuple(self._calls):
             call.cancel()
@@ -174,8 +174,8 @@ class Load:
 
 def past_of_load(load: Load, ref: Ref, arguments: Json, began: float, origin: str) -> Past:
     """The history's single entry for a whole run; its duration is that of the run."""
-    wrong = [(count, kind) for kind, count in load.outcomes.items() if kind not in ("ok", "stopped", "task")]
-    kind = max(wrong)[1] if wrong else "stopped" if load.why else "ok"
+    wrong = [(count, kind) for kind, count in load.outcomes.items() if kind not in ("ok", "cancelled", "task")]
+    kind = max(wrong)[1] if wrong else "cancelled" if load.why else "ok"
     said = f"{load.done:,} calls, {load.at_once:,} at once" + (f", {load.wrong:,} failed" if load.wrong else "")
     return Past(
         ref, arguments, began, origin, kind, round(load.seconds * 1000, 1), load.bytes, said, id=os.urandom(6).hex()

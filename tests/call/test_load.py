@@ -87,7 +87,7 @@ async def test_stopping_stops_what_runs_and_starts_nothing_more() -> None:
     await wait_until(lambda: load.sent - load.done == 4)
     load.stop("because")
     await running
-    assert (load.sent, load.outcomes, load.wrong, load.why) == (4, {"stopped": 4}, 0, "because")
+    assert (load.sent, load.outcomes, load.wrong, load.why) == (4, {"cancelled": 4}, 0, "because")
     assert load.durations.count == 0 and load.figures()["ended"] == "because"
 
 

@@ -75,7 +75,7 @@ async def test_a_form_is_answered_and_put_off_without_losing_what_was_typed() ->
         (call,) = stage.studio.caller.running
         call.cancel()
         await stage.told("The request of raw was withdrawn.")
-        await stage.shows("There is nothing to answer any more.")
+        await stage.shows("There is nothing to answer any more.", " Close ")
         await stage.press("q")  # typed into the field, and not a key of the main screen
         await stage.hides("Accept")
         await stage.press("escape")

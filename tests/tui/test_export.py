@@ -81,6 +81,12 @@ async def test_what_is_chosen_is_written_and_opens_again_and_problems_are_told(
         again = await dialog(stage)
         await stage.until(lambda: again.query_one(Input).value == str(tmp_path / "new"), "the folder of last time")
         assert again.query_one(Select).value == "markdown"
+        again.query_one(Input).value = str(tmp_path / "no" / "such")
+        await stage.press("ctrl+j")
+        await stage.shows("There is no folder")
+        await stage.press("escape")
+        again = await dialog(stage)
+        await stage.until(lambda: again.query_one(Input).value == str(tmp_path / "new"), "no folder that was refused")
 
 
 async def test_spans_are_sent_to_a_collector_and_escape_stops_that_before_it_leaves() -> None:

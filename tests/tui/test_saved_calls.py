@@ -300,7 +300,7 @@ async def test_a_load_test_is_approved_once_over_its_dialog_and_esc_stops_nothin
         await stage.press("escape", "ctrl+j")
         assert stage.app.screen is dialog and dialog.has_class("-running"), "nothing leaves, nothing starts again"
         await stage.press("x")
-        await stage.shows("stopped", "Ended early")
+        await stage.shows("cancelled", "Ended early")
         await stage.press("escape")
         await home(stage)
         await stage.open("fail")

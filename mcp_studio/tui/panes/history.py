@@ -29,7 +29,7 @@ from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, glyphs, spr
 if TYPE_CHECKING:
     from mcp_studio.tui.panes.call import CallPane
 
-_LOOKS = {"ok": ("ok", "ok"), "task": ("half", "warn"), "stopped": ("off", "dim"), "not sent": ("off", "dim")}
+_LOOKS = {"ok": ("ok", "ok"), "task": ("half", "warn"), "cancelled": ("off", "dim"), "not sent": ("off", "dim")}
 _SUMMARY = 2_000
 
 

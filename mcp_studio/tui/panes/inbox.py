@@ -178,8 +178,7 @@ class InboxController:
             if isinstance(dialog.focused, Button):
                 dialog.dismiss(None)
             else:
-                dialog.show_buttons(**{one.action: one.action == "back" for one in dialog.choices})
-                dialog.note("There is nothing to answer any more.", "bad")
+                dialog.end("There is nothing to answer any more.")
         if not request.reply.done() or request.reply.cancelled():
             self._app.say(f"The request of {safe(request.server)} was withdrawn.")
         elif by := request.reply.result().by:

@@ -134,6 +134,12 @@ class Dialog(ModalScreen[T]):
                 self.query_one(f"#{now[-1].action}").focus()
             self.refresh_bindings()
 
+    def end(self, why: str) -> None:
+        """Say why there is nothing left to do, and leave only the way out."""
+        self.show_buttons(**{one.action: one.action == "back" for one in self.choices})
+        self.query_one("#back", Button).label = underlined("Close", "l")
+        self.note(why, "bad")
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """No key does what its button does while that is hidden."""
         if action in KEYS and any(choice.action == action for choice in self.choices):

@@ -75,7 +75,8 @@ class RequestDialog(Dialog[Answer]):
         return Static(Content(safe(text, most, lines=True)), classes="foreign")
 
     def action_back(self) -> None:
-        self.app.say(f"The request stays pending; {self.app.key_of('pending')} opens it again.")
+        if not self.request.reply.done():
+            self.app.say(f"The request stays pending; {self.app.key_of('pending')} opens it again.")
         self.dismiss(None)
 
 

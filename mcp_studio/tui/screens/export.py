@@ -62,11 +62,11 @@ class Export(Dialog[None]):
     choices = (Choice("write", "Export", "primary"), Choice("back", "Cancel"))
     last_format: ClassVar[str] = "bundle"
     last_places: ClassVar[dict[bool, str]] = {False: "", True: "http://localhost:4318"}
-    """The last folder, and the last address of a collector."""
+    """The folder, and the address of a collector, to which an export went last."""
 
     def __init__(self, recording: Recording, parts: Sequence[Part]) -> None:
         super().__init__()
-        self._recording, self._parts = recording, parts
+        self._recording, self._parts, self._places = recording, parts, {**self.last_places}
 
     def body(self) -> Iterable[Widget]:
         formats = [*((f"{one.name}: {one.words}", one.name) for one in FORMATS.values()), (_SPANS, _COLLECTOR)]
@@ -91,11 +91,11 @@ class Export(Dialog[None]):
         type(self).last_format = str(self.query_one(Select).value)
         where = f"Address of the collector; without a path spans go to {PATH}" if self._sends else "Folder"
         self.query_one("#where", Static).update(Content(where))
-        self.query_one(Input).value = self.last_places[self._sends]
+        self.query_one(Input).value = self._places[self._sends]
 
     @on(Input.Changed)
     def _keep_place(self, event: Input.Changed) -> None:
-        self.last_places[self._sends] = event.value
+        self._places[self._sends] = event.value
         self.note("")
 
     @on(Input.Submitted)
@@ -105,12 +105,13 @@ class Export(Dialog[None]):
         part = self._parts[self.query_one(RadioSet).pressed_index]
         with self.noting():
             self.app.say(await (self._send(part) if self._sends else self._save(part)))
+            type(self).last_places = self._places
             self.dismiss(None)
         self.query_one("#write", Button).disabled = False
 
     async def _save(self, part: Part) -> str:
         kind, redactor = self.last_format, self.app.studio.redactor
-        path = new_file(self.last_places[False], part.name, FORMATS[kind].ending)
+        path = new_file(self._places[False], part.name, FORMATS[kind].ending)
         if not (above := path.parent.parent).is_dir():  # one new folder is meant, several are a slip
             raise UsageError(f"There is no folder {above}.")
         title = f"A trace: {part.about}"
@@ -119,7 +120,7 @@ class Export(Dialog[None]):
         return f"Wrote {_CONTENTS.get(kind, '')}{units.plural(count, 'message')}, {units.size(size)}, to {path}."
 
     async def _send(self, part: Part) -> str:
-        studio, address = self.app.studio, self.last_places[True]
+        studio, address = self.app.studio, self._places[True]
         sent = await send(self._recording, part.numbers, address, studio.redactor, progress=self._told)
         left = f" It rejected {sent.rejected:,} of them. {sent.message}" if sent.rejected else ""
         return f"Sent {units.plural(sent.taken, 'span')} to the collector.{left}"

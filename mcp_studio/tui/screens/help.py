@@ -68,8 +68,12 @@ class Help(Dialog[Action]):
         for title, places in found.items():
             options.append(Option(Content.styled(title, "bold $accent"), disabled=True))
             options += [Option(self._line(self._every[place][1]), id=str(place)) for place in places]
-        self.options.clear_options().add_options(options or [Option("No action has these words.", disabled=True)])
+        self.options.clear_options().add_options(options or [Option(self._nothing, disabled=True)])
         self.options.highlighted = 1 if options else None
+
+    @property
+    def _nothing(self) -> str:
+        return f"No action here has these words; {self.app.key_of('palette')} finds those of all panes."
 
     def _line(self, action: Action) -> Content:
         keys = spell_all(self.app.keys.get(action.id, action.keys))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
@@ -173,6 +174,14 @@ def _table(value: Json) -> dict[str, Any]:
         if isinstance(table.get(key), str):
             table[key] = table[key].strip()
     return table
+
+
+def has_program(server: ServerConfig) -> bool:
+    """Whether there is a program for the server's command, as far as can be told before `${…}` is replaced."""
+    if "$" in server.command or "PATH" in server.env:
+        return True
+    command = os.path.join(server.cwd or ".", server.command) if "/" in server.command else server.command
+    return not command or shutil.which(os.path.expanduser(command)) is not None
 
 
 def secret_warnings(value: Json) -> tuple[SchemaProblem, ...]:

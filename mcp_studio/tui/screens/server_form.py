@@ -69,6 +69,8 @@ class ServerForm(Dialog[ServerConfig]):
         self._draft = drafts.get(self._server) or self._blank()
         self._unreadable = ""
         """Why what is pasted describes no server."""
+        self._unknown = old.command if old else ""
+        """The command that is saved even if there is no such program."""
 
     def _blank(self) -> Draft:
         base = self._old or ServerConfig("")
@@ -200,6 +202,11 @@ class ServerForm(Dialog[ServerConfig]):
     async def action_submit(self) -> None:
         """Save and connect."""
         if (entry := self._entry()) is None:
+            return
+        if entry.command != self._unknown and not server_entry.has_program(entry):
+            self._unknown = entry.command
+            again = f"Press {self.app.key_of('submit')} again to save it anyway."
+            self.note(f"There is no program {safe(entry.command, 100)} on this machine. {again}", "bad")
             return
         servers = [entry, *self._draft.more]
         place, name = self.query_one(Select).value, entry.name
