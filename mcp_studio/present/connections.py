@@ -57,7 +57,7 @@ def state_words(status: Status) -> str:
     if status.state in _PLAIN:
         return f"{name} {_PLAIN[status.state]}."
     if status.state == "retrying":
-        return f"{name} is not connected, and is tried again (attempt {status.attempt}). {why}".strip()
+        return f"{name} is not connected; the studio tries again (attempt {status.attempt}). {why}".strip()
     if status.state == "needs_auth":
         return f"{name} needs a sign-in. {why if adds(why) else ''}".strip()
     return why if why.startswith(name) else f"{name} failed. {why}".strip()

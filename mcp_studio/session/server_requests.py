@@ -85,11 +85,11 @@ def undeclared(capabilities: Json, method: str, params: dict[str, Json]) -> tupl
 
 
 class Refusal(NamedTuple):
-    """A JSON-RPC error as the answer to a question; `declined` when a person or a rule said no."""
+    """A JSON-RPC error as the answer to a question; `declined` says who said no, or that nobody answered."""
 
     code: int
     message: str
-    declined: bool = False
+    declined: str = ""
 
 
 class Declined(StudioError):
@@ -196,7 +196,8 @@ class Answerer:
         answer = await self._put("sampling", _last_message(params), params, subject)
         if answer.action == "accept" and isinstance(answer.content, dict):
             return answer.content
-        return Refusal(USER_REJECTED, "User rejected sampling request", declined=True)
+        why = answer.by if answer.by.startswith("nobody") else f"declined by {answer.by or 'you'}"
+        return Refusal(USER_REJECTED, "User rejected sampling request", why)
 
     async def _put(
         self, kind: QuestionKind, message: str, params: dict[str, Json], subject: str, **more: Any
@@ -504,7 +505,7 @@ async def _next_round(
         found = await answerer.answer(method, mapping(request.get("params")), subject)
         if isinstance(found, Refusal):
             if found.declined:
-                raise Declined(f"The call needs {method}, which was declined.")
+                raise Declined(f"The call needs {method}: {found.declined}.")
             raise ProtocolError(f"The server asked for {method or 'nothing'}: {found.message}.")
         return found
 

@@ -384,7 +384,7 @@ class Supervisor:
         limits = self._manager.limits
         attempt = 1 if self._wake.is_set() else attempt + 1
         if attempt > limits.restarts:
-            hint = f"{limits.restarts} further attempts failed, too. Mend the reason, then reconnect it."
+            hint = f"{limits.restarts} more attempts failed too. Reconnect it once the reason is gone."
             return self._give_up(renamed(error, Unreachable, hint))
         pause = min(max(2.0 ** (attempt - 1), error.retry_after), limits.retry_max)
         self._set_status(state="retrying", error=error, attempt=attempt, retry_at=time.monotonic() + pause, pid=0)

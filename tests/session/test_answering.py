@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcp_studio.call.call import Rejected, Succeeded
+from mcp_studio.call.call import Cancelled, Rejected, Succeeded
 from mcp_studio.config.model import AnswerRule, Root, Settings
 from mcp_studio.limits import Limits
 from mcp_studio.session.inbox import InputRequest
@@ -16,6 +16,7 @@ from mcp_studio.session.rules import message_result
 from mcp_studio.studio import Studio
 from tests.studio_support import call, opened, stdio, text
 from tests.support import python_server, wait_until
+from tests.support_servers import demo_stdio
 
 
 def asks(**more: Any) -> Any:
@@ -84,6 +85,18 @@ async def test_declined_sampling_is_refused_with_the_code_of_the_specification()
     async with opened(asks()) as studio:
         answering(studio, lambda request: request.answer("decline"))
         assert json.loads(text(await call(studio, "sample")))["error"]["code"] == -1
+
+
+@pytest.mark.parametrize(
+    ("by", "why"), [("", "declined by you"), ("rule 1", "declined by rule 1"), ("nobody answered", "nobody answered")]
+)
+async def test_a_call_says_who_refused_its_sampling_request(by: str, why: str) -> None:
+    async with opened(stdio(demo_stdio())) as studio:
+        answering(studio, lambda request: request.answer("decline", by=by))
+        outcome = await call(studio, "ask_model", id="slow-trains-north")
+        assert isinstance(outcome, Cancelled) and outcome.problems == (
+            f"The call needs sampling/createMessage: {why}.",
+        )
 
 
 async def test_roots_come_from_the_configuration_and_a_change_is_told() -> None:

@@ -228,7 +228,7 @@ async def test_activity_answers_everything_in_one_place_and_a_rule_answers_the_n
         await stage.dialog(Elicitation)
         await stage.press(*"Ada", "tab", "space", "space", "tab", *"hunter22", "ctrl+j")
         await first.wait()
-        await stage.told("Accepted. ^p Answer rule repeats this answer automatically.")
+        await stage.told('Accepted. "Answer rule" in the palette (^p) makes it automatic.')
         stage.main.action_answer_rule()
         await stage.dialog(AnswerRuleDialog)
         await stage.shows(r"\[\[answer\]\]", 'name = "Ada"', "this form", "password: left out")

@@ -371,3 +371,18 @@ async def test_the_borders_before_textual_is_imported_stand_where_the_panes_will
             regions = [[pane.region for pane in group if pane.region] for group in groups]
             assert [Region(*box) for box in boxes(*size)] == [Region.from_union(group) for group in regions if group]
     assert boxes(39, 40) == boxes(120, 9) == [], "a tiny terminal gets none"
+
+
+async def test_a_tool_shows_its_calls_also_when_there_are_very_many_and_little_room() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        trace = stage.studio.trace
+        await stage.press("2")
+        for number in range(1_234):
+            asked = trace.add(
+                "raw", "out", "request", b'{"id":%d,"method":"tools/call","params":{"name":"echo"}}' % number
+            )
+            asked.method, asked.target, asked.id = "tools/call", "echo", number
+            trace.settled(
+                trace.opened(asked), trace.add("raw", "in", "result", b'{"id":%d,"result":{}}' % number), "ok"
+            )
+        await stage.shows(r"r echo +1\.2kx [\d.]+ ms")

@@ -202,8 +202,8 @@ class _Parser:
             hint = f"{known} Text with a colon needs quotes around it.".lstrip()
             raise QueryError(f"There is no key `{token.key}`.", token.start, token.start + len(token.key), hint=hint)
         if not token.value and not token.compare:
-            hint = f"Such as {key.example}."
-            raise QueryError(f"A value is missing after {token.key}:", token.start, token.end, hint=hint)
+            missing = f"A value is missing after {token.key}: as in {key.example}"
+            raise QueryError(missing, token.start, token.end)
         if token.compare and key.make not in (_size, _ms):
             raise QueryError(f"{token.key}: cannot be compared.", token.at, token.end, hint="ms: and size: can be.")
         return key.make(token, self._now)

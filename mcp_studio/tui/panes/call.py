@@ -224,7 +224,7 @@ class CallPane(Pane, scope="call"):
         from mcp_studio.toolset.tokens import account
 
         found = await asyncio.to_thread(account, tools)
-        words = f"their definitions cost a model {found.total:,} tokens, a search instead {found.search:,}"
+        words = f"a model reads {found.total:,} tokens of definitions, with a search tool {found.search:,}"
         self._counted = tools, words
         self.refresh_entry()
 

@@ -344,7 +344,7 @@ class CatalogPane(Pane, scope="catalog"):
         beside: list[Piece] = [(f"  {safe(where, 20)}", "dim")] if where else []
         column = min(self._filter_by_kind[self.kind].column, width * 9 // 20) if width >= _DESCRIBED else 0
         gap = max(0, column - cell_len(name)) + 2
-        tail = [*self._tail(entry, width - cell_len(name) - gap - width_of(beside) - 2, column), *beside]
+        tail = [*self._tail(entry, width - cell_len(name) - gap * bool(column) - width_of(beside) - 2, column), *beside]
         room = width - width_of([mark, *tail])
         gone = entry.change is not None and entry.change.kind == "gone"
         look = "dim" if entry.remembered or entry.problem or gone else ""
@@ -381,7 +381,8 @@ class CatalogPane(Pane, scope="catalog"):
         elif isinstance(entry.view, PromptView) and entry.view.arguments:
             facts = [units.plural(len(entry.view.arguments), "argument")]
         elif (tally := numbers.of(entry.ref.server, "tools/call", entry.ref.name)) and tally.p50 is not None:
-            facts = [f"{tally.count:,}x {units.duration(tally.p50)}"]
+            count = f"{tally.count:,}" if tally.count < 1_000 else f"{tally.count / 1_000:,.1f}k"
+            facts = [f"{count}x {units.duration(tally.p50)}"]
         for fact in filter(None, facts):
             text = f"  {cut(safe(fact, 200), 48)}"
             if cell_len(text) + width_of(pieces) + (_LEAST if described else 0) <= room:

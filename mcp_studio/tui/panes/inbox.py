@@ -164,7 +164,7 @@ class InboxController:
         request.answer(answer.action, answer.content, note=answer.note)
         if request.kind not in ("approval", "sign_in"):
             self._newest, key = (request, answer), self._app.key_of("palette")
-            self._app.say(f"{_WORDS[answer.action]}. {key} Answer rule repeats this answer automatically.")
+            self._app.say(f'{_WORDS[answer.action]}. "Answer rule" in the palette ({key}) makes it automatic.')
 
     def _withdraw(self) -> None:
         """Close the dialog of a request that was withdrawn or answered elsewhere, but not while the person types: the

@@ -106,7 +106,7 @@ class Approval(RequestDialog):
         }
         options = [Item(title, name) for name, (_, title) in rules.items() if self._edit is not None]
         file = studio.paths.config_file
-        text = f"All but the rule until the studio ends are written into {file}, as [[policy]] before all others."
+        text = f"The studio writes the rule into {file}, unless it holds only until the studio ends."
         if changed is not None:
             options.insert(0, Item("Accept the change, and make no rule", "accept"))
             rules_too = text * (self._edit is not None)
