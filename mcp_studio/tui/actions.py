@@ -145,6 +145,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("reset_layout", "Give every pane its first size again", "main", also="layout borders"),
     # Pane 1
     Action("open", "Open the server: its details", "servers", show=True, also="capabilities stderr", short="Details"),
+    Action("details", "Details of the server", "servers"),
     Action("toggle_item", "Toggle: connect or disconnect", "servers", show=True, also="start stop on", short="On/off"),
     Action("repeat", "Reconnect the server", "servers", also="restart retry"),
     Action("find", "Filter the servers", "servers"),

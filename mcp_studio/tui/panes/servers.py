@@ -368,6 +368,8 @@ class ServersPane(Pane, scope="servers"):
             self._mark_seen(name)
             self.app.push_screen(ServerDetails(name), self._leave_details)
 
+    action_details = action_open
+
     async def _leave_details(self, action: str | None) -> None:
         """Run the action whose button closed the details."""
         if action:
