@@ -274,9 +274,6 @@ class MainScreen(Screen[None]):
     def on_catalog_pane_opened(self, event: CatalogPane.Opened) -> None:
         self.call.open(event.entry)
 
-    def on_catalog_pane_scope_lifted(self) -> None:
-        self.servers.scope_to("")
-
     def on_servers_pane_selected(self, event: ServersPane.Selected) -> None:
         self.catalog.show_server(event.server)
         self.call_after_refresh(self._preview)
@@ -442,9 +439,10 @@ class MainScreen(Screen[None]):
     def action_back(self) -> None:
         """Go one step back: out of the zoom, a filter, a scope, the trace, or the form; old messages go, too."""
         self.app.clear_notifications()
+        pane = self.focused_pane
         if self.maximized is not None:
             self.minimize()
-        elif self.focused_pane is None or not self.focused_pane.step_back():
+        elif not ((pane and pane.step_back()) or (pane is self.servers and self.catalog.show_server(""))):
             self.go_to(self.catalog)
 
     def action_submit(self) -> None:

@@ -153,9 +153,6 @@ class CatalogPane(Pane, scope="catalog"):
 
         entry: Entry
 
-    class ScopeLifted(Message):
-        """The servers pane should show all servers again."""
-
     def __init__(self) -> None:
         super().__init__()
         self.filter = FilterInput(placeholder="filter: words of a name or description", id="filter", compact=True)
@@ -214,6 +211,8 @@ class CatalogPane(Pane, scope="catalog"):
 
     def refresh_lists(self, keep: bool | None = None) -> None:
         """Show the present offers of the servers."""
+        if self.server not in self.app.studio.manager.names():
+            self.server = ""
         for kind in KINDS:
             entries = self._all(kind)
             count = sum(entry.change is None or entry.change.kind != "gone" for entry in entries)
@@ -228,11 +227,13 @@ class CatalogPane(Pane, scope="catalog"):
         self._counts[TASKS] = f"{count:,}" if count else ""
         self._label_tabs()
 
-    def show_server(self, server: str) -> None:
-        """Show only one server, or all servers again."""
-        if server != self.server:
-            self.server = server
-            self.refresh_lists(keep=False)
+    def show_server(self, server: str) -> bool:
+        """Show only one server, or all servers again; False if that changes nothing."""
+        if server == self.server or (server and len(self.app.studio.manager.names()) == 1):
+            return False
+        self.server = server
+        self.refresh_lists(keep=False)
+        return True
 
     def show_entry(self, ref: Ref) -> None:
         """Put the cursor on an entry, even if a filter, scope or fold hides it."""
@@ -262,8 +263,7 @@ class CatalogPane(Pane, scope="catalog"):
         self.query_one("#legend").display = bool(self.entries.rows) and not self.on_tasks
 
     def _all(self, kind: EntryKind) -> tuple[Entry, ...]:
-        known = self.app.studio.manager.names()
-        shown = [self.server] if self.server in known else known
+        shown = [self.server] if self.server else self.app.studio.manager.names()
         listings = (self.app.studio.catalog.listing(name, kind) for name in shown)
         return tuple(chain.from_iterable((*listing.entries, *listing.gone) for listing in listings))
 
@@ -448,11 +448,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def step_back(self) -> bool:
         """End the filter, or else show all servers again; False if there is nothing to go back from."""
-        if self.end_filter():
-            return True
-        if self.server:
-            self.post_message(self.ScopeLifted())
-        return bool(self.server)
+        return self.end_filter() or self.show_server("")
 
     def action_repeat(self) -> None:
         """Refresh the lists of the shown servers."""

@@ -151,8 +151,6 @@ class ServersPane(Pane, scope="servers"):
         """The newest end of each server that the person has been told."""
         self._unseen: set[str] = set()
         """Servers that ended by themselves since the person last looked."""
-        self._scope = ""
-        """The only server that the catalog shows; empty for all."""
         self._folded: set[str] = set()
         """Groups whose members are hidden."""
         self._watched: dict[str, tuple[str, ...]] = {}
@@ -206,8 +204,6 @@ class ServersPane(Pane, scope="servers"):
             if globs != self._watched.get(name, ()):
                 self._watched[name] = globs
                 self.run_worker(self._reload(name, globs), group=f"watch {name}", exclusive=True)
-        if self._scope not in self._rows:
-            self.scope_to("")
         self._fill()
 
     async def _reload(self, name: str, globs: tuple[str, ...]) -> None:
@@ -315,18 +311,12 @@ class ServersPane(Pane, scope="servers"):
     def scope_catalog(self) -> None:
         """Show the offers of the server under the cursor in the catalog."""
         if self.list.has_focus:
-            self.scope_to(self.current)
+            self.post_message(self.Selected(self.current))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         """Choose a row by a click even if the cursor is already on it."""
         if event.widget is self.list:
-            self.call_after_refresh(lambda: self.scope_to(self.current))
-
-    def scope_to(self, name: str) -> None:
-        """Let the catalog show only this server, or all servers again."""
-        if name != self._scope and (not name or len(self._rows) > 1):
-            self._scope = name
-            self.post_message(self.Selected(name))
+            self.call_after_refresh(self.scope_catalog)
 
     def go_to(self, name: str) -> None:
         self.filter.value = ""
@@ -339,11 +329,7 @@ class ServersPane(Pane, scope="servers"):
         self.screen.set_focus(self.list)
 
     def step_back(self) -> bool:
-        if self.end_filter():
-            return True
-        scoped = bool(self._scope)
-        self.scope_to("")
-        return scoped
+        return self.end_filter()
 
     # Actions on the server under the cursor
 
