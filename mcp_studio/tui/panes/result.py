@@ -24,7 +24,6 @@ from mcp_studio.present import blocks, connections, outcomes, units
 from mcp_studio.protocol.message import LargeResult, whole
 from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
-from mcp_studio.tui import server_files
 from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.panes.pane import Pane, Place
 from mcp_studio.tui.views.json_view import JsonView, first_objects, marks_of
@@ -317,8 +316,7 @@ class ResultPane(Pane, scope="result"):
             yield freshness, "$quiet"
         manager, name = self.app.studio.manager, call.ref.server
         if name in manager.names() and wants_handshake(outcome, manager.status(name)):
-            what = 'The server still sends requests of its own: era = "legacy" makes it work (palette: legacy era).'
-            yield what, "$accent"
+            yield 'The server still sends requests of its own: era = "legacy" in its entry makes it work.', "$accent"
         watched = self.app.studio.subscriptions.get(name, call.ref.name) if call.ref.kind == "resource" else None
         if watched is not None and watched.unread:
             again = f"The resource has changed since it was read; {self.app.key_of('repeat')} reads it again."
@@ -455,25 +453,6 @@ class ResultPane(Pane, scope="result"):
         from mcp_studio.tui.screens.result_parts import open_outside
 
         await open_outside(self.app, block)
-
-    @work(group="legacy", exclusive=True)
-    async def action_legacy(self) -> None:
-        """Reconnect the server of this call in the legacy era."""
-        call, manager = self.call, self.app.studio.manager
-        if call is None or call.ref.server not in manager.names() or not manager.status(call.ref.server).modern:
-            self.app.say("No result of a server in the modern era is shown.", "warning")
-            return
-        from mcp_studio.tui.screens.dialog import Choose, Item
-
-        name = call.ref.server
-        options = [Item("until the studio ends", "now")]
-        if server_files.ours(source := self.app.studio.manager.config(name).source):
-            options.append(Item(f"from now on: saved in {source.file}", "file"))
-        title = f'Reconnect {name} with era = "legacy"'
-        if where := await self.app.push_screen_wait(Choose(title, options)):
-            await server_files.keep_legacy(self.app.studio, name, save=where == "file")
-            again = self.app.key_of("repeat")
-            self.app.say(f"{safe(name, 60)} is reconnected in the legacy era. {again} re-runs the call.")
 
 
 def is_held(studio: Studio, call: Call) -> bool:
