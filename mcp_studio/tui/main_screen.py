@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from textual import events, getters, on
 from textual.app import ComposeResult
@@ -28,7 +28,7 @@ from mcp_studio.tui.panes.call import CallPane
 from mcp_studio.tui.panes.catalog import CatalogPane
 from mcp_studio.tui.panes.header import StudioHeader
 from mcp_studio.tui.panes.history import HistoryList
-from mcp_studio.tui.panes.inbox import InboxController, PassphraseAsker
+from mcp_studio.tui.panes.inbox import InboxController
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.result import ResultPane
 from mcp_studio.tui.panes.servers import ServersPane
@@ -36,9 +36,6 @@ from mcp_studio.tui.panes.tasks import TaskList
 from mcp_studio.tui.panes.trace import TracePane
 from mcp_studio.tui.views.lines import KeyBar, TabLine
 from mcp_studio.tui.views.rows import VirtualList
-
-if TYPE_CHECKING:
-    from mcp_studio.vault.base import AskPassphrase
 
 
 class Border(NamedTuple):
@@ -163,9 +160,9 @@ class MainScreen(Screen[None]):
     result = getters.query_one(ResultPane)
     trace = getters.query_one(TracePane)
 
-    def __init__(self, answer_passphrases: Callable[[AskPassphrase | None], None] = lambda ask: None) -> None:
+    def __init__(self, ask_passphrases_in: Callable[[StudioApp | None], None] = lambda app: None) -> None:
         super().__init__()
-        self._answer_passphrases = answer_passphrases
+        self._ask_passphrases_in = ask_passphrases_in
         self._now = {"cancel": False, "pending": False}
         """Whether there is something for these keys of the screen."""
         self._stale = False
@@ -198,12 +195,12 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        self._answer_passphrases(PassphraseAsker(self.app).ask)
+        self._ask_passphrases_in(self.app)
         self.app.studio.tasks.list_all()
         self.servers.begin()
 
     def on_unmount(self) -> None:
-        self._answer_passphrases(None)
+        self._ask_passphrases_in(None)
 
     # What changed
 

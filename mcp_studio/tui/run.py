@@ -14,6 +14,7 @@ import threading
 import time
 import traceback
 from collections.abc import Generator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from functools import partial
 from logging.handlers import RotatingFileHandler
@@ -27,14 +28,18 @@ from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.transport.guard import guard
 from mcp_studio.vault import keyring
+from mcp_studio.vault.file import file_in
 
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
-    from mcp_studio.vault.base import AskPassphrase
 
 _MOST = 200_000
 """Characters of a crash report."""
 _LARGEST_LOG = 1_000_000
+_AGAIN = 20.0
+"""Seconds after an answer in which a second question means that the passphrase was wrong."""
+_REST = 10.0
+"""Seconds without a new question after the person gave no passphrase."""
 _START = 3.0
 """Seconds until the first screen is surely drawn: to collect garbage before takes a twelfth of the start."""
 
@@ -113,8 +118,8 @@ def first_frame(*, plain: bool) -> Generator[None]:
 async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redactor]:
     from mcp_studio.studio import Studio
 
-    passphrases = Passphrases()
-    keyring.ask_with(passphrases.ask)
+    asker = PassphraseAsker()
+    keyring.ask_with(asker.ask)
     page = partial(open_page, browser=config.settings.browser)
     try:
         async with Studio.open(config, paths, can_ask=True, origin="studio", breakpoints=True, browser=page) as studio:
@@ -126,7 +131,7 @@ async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None
             loop = asyncio.get_running_loop()
             loop.call_later(_START, gc.freeze)  # so that no key waits while the collector walks 10,000 tools
             loop.call_later(_START, gc.enable)
-            app = StudioApp(studio, lambda: MainScreen(passphrases.answer_with))
+            app = StudioApp(studio, lambda: MainScreen(asker.ask_in))
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, app.exit, 128 + number)
             threading.Thread(target=_watch_terminal, args=(app, loop), name="terminal", daemon=True).start()
@@ -134,28 +139,55 @@ async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None
             gc.freeze()  # so that Python does not walk it all once more at its end
             return code, app.failure, studio.redactor
     finally:
-        passphrases.answer_with(None)
+        asker.ask_in(None)
 
 
-class Passphrases:
-    """Holds questions for the passphrase of the encrypted file until a screen can ask them.
+class PassphraseAsker:
+    """Asks for the passphrase of the encrypted file, one question at a time.
 
-    Servers may need the passphrase, and start before there is a screen.
+    It belongs to the app's loop. Servers may need the passphrase before there is a screen; the question waits for one.
     """
 
     def __init__(self) -> None:
-        self._answering = threading.Event()
-        self._ask: AskPassphrase | None = None
+        self._app: StudioApp | None = None
+        self._begun = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._turn = asyncio.Lock()
+        self._answered = self._refused = -_REST
+
+    def ask_in(self, app: StudioApp | None) -> None:
+        """Ask in this app from now on; with None, nobody can be asked any more."""
+        self._app = app
+        self._begun.set()
 
     def ask(self, new: bool) -> str:
-        """Ask for the passphrase; empty if nobody can be asked. Blocks, so it runs in other threads than the app's."""
-        self._answering.wait()
-        return self._ask(new) if self._ask is not None else ""
+        """Ask for the passphrase; empty if the person gives none. Blocks, so other threads than the app's run it."""
+        try:
+            return asyncio.run_coroutine_threadsafe(self._ask(new), self._loop).result()
+        except (CancelledError, RuntimeError):  # the app has ended meanwhile
+            return ""
 
-    def answer_with(self, ask: AskPassphrase | None) -> None:
-        """Send questions to `ask` from now on; with None, nobody answers them any more."""
-        self._ask = ask
-        self._answering.set()
+    async def _ask(self, new: bool) -> str:
+        async with self._turn:
+            await self._begun.wait()
+            now, app = time.monotonic(), self._app
+            if app is None or (now - self._refused < _REST and not new):
+                return ""
+            from mcp_studio.tui.screens.secrets import Passphrase
+
+            file, again = file_in(app.studio.paths.state), now - self._answered < _AGAIN
+            reason = f"Tokens and secrets are stored in {file}, which is encrypted. Its passphrase opens it."
+            if new:
+                reason = f"Tokens and secrets will be stored in {file}, encrypted under the passphrase that you choose."
+            elif again:
+                reason = f"That was not the passphrase of the file. {reason}"
+
+            done: asyncio.Future[str | None] = self._loop.create_future()
+            dialog = Passphrase(reason, new=new)
+            app.call_later(app.push_screen, dialog, lambda text: done.done() or done.set_result(text))
+            text = await done
+            self._answered, self._refused = (time.monotonic(), -_REST) if text else (-_AGAIN, time.monotonic())
+            return text or ""
 
 
 def _watch_terminal(app: StudioApp, loop: asyncio.AbstractEventLoop) -> None:
