@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,8 +63,6 @@ class Item(NamedTuple):
     """An entry as a row."""
 
     entry: Entry
-    twin: int = 0
-    """1, 2 … where a server lists the same name more than once."""
     group: str = ""
     """It stands for the tool of that name of whichever member of the group is the best."""
 
@@ -77,7 +74,7 @@ def row_key(row: Row) -> Hashable:
     """The identity of a row after the list was read again."""
     if isinstance(row, Heading):
         return row.server
-    return (row.group, row.entry.ref.name) if row.group else (row.entry.ref, row.twin)
+    return (row.group, row.entry.ref.name) if row.group else row.entry.ref
 
 
 def _start_of(rows: Sequence[Row]) -> int:
@@ -99,13 +96,8 @@ class NameFilter:
 
     @cached_property
     def items(self) -> Sequence[Item]:
-        """The entries as rows, with duplicates numbered."""
-        count, seen = Counter(entry.ref for entry in self.entries), Counter[Ref]()
-        rows: list[Item] = []
-        for entry in self.entries:
-            seen[entry.ref] += 1
-            rows.append(Item(entry, seen[entry.ref] if count[entry.ref] > 1 else 0))
-        return rows
+        """The entries as rows."""
+        return [Item(entry) for entry in self.entries]
 
     @cached_property
     def column(self) -> int:
@@ -242,7 +234,7 @@ class CatalogPane(Pane, scope="catalog"):
         self.server = ref.server if self.server == ref.server else ""
         self.end_filter()
         self._fill()
-        any(self.entries.go_to((ref, twin)) for twin in (0, 1))
+        self.entries.go_to(ref)
 
     def _label_tabs(self) -> None:
         """Use full names if they fit, else some short ones; as a last step, drop the counts of inactive tabs."""
@@ -300,7 +292,7 @@ class CatalogPane(Pane, scope="catalog"):
         found: dict[str, list[Item]] = {}
         for server, own in groupby(items, lambda item: item.entry.ref.server):
             if group := self.app.studio.groups.of(server):
-                found.setdefault(group, []).extend(item._replace(group=group, twin=0) for item in own)
+                found.setdefault(group, []).extend(item._replace(group=group) for item in own)
         for group, own in found.items():
             tools, name = {item.entry.ref.name: item for item in reversed(own)}, f"{MARK}{group}"
             if len({item.entry.ref.server for item in own}) > 1:
@@ -337,7 +329,6 @@ class CatalogPane(Pane, scope="catalog"):
             return spread([(f"{fold} {safe(row.server, 60)}", "strong")], [(f"{row.entries:,}", "dim")], width)
         entry = self._entry_of(row)
         mark, name = self._sign_of(entry), safe(name_of(entry), 300) or "(no name)"
-        name += f" #{row.twin}" if row.twin else ""
         where = f"{glyphs().sent} {entry.ref.server}" if row.group else entry.ref.server if self._several else ""
         if row.group and cell_len(name) + len(where) + 4 > width:
             where = ""  # names that begin alike have to be told apart
