@@ -7,7 +7,6 @@ import gc
 import logging
 import os
 import select
-import shutil
 import signal
 import sys
 import threading
@@ -52,7 +51,7 @@ def run(config: Config, paths: Paths) -> int:
     gc.disable()
     if sys.platform != "win32" and any(one.command and one.enabled for one in config.servers.values()):
         guard.start()  # it starts while the engine is imported
-    with first_frame(plain=config.settings.ascii):
+    with first_frame():
         code, failure, redactor = asyncio.run(_open(config, paths))
     if failure is not None:
         sys.stderr.write(crash_report(failure, paths.state, redactor) + "\n")
@@ -60,28 +59,11 @@ def run(config: Config, paths: Paths) -> int:
     return code
 
 
-Box = tuple[int, int, int, int]
-"""A border on the screen, in cells: left, top, width, height."""
-
-
-def boxes(columns: int, rows: int) -> list[Box]:
-    """The places of sidebar, work area and trace according to the style sheet; none on a tiny terminal."""
-    if columns < 40 or rows < 10:
-        return []
-    trace = max(6, (rows - 1) * 3 // 10) if columns >= 110 and rows >= 36 else 0
-    height = rows - 2 - trace
-    if columns < 72:
-        return [(0, 1, columns, height)]
-    side = 31 if columns < 110 else min(54, columns * 38 // 100) if columns < 160 else min(80, columns * 34 // 100)
-    found = [(0, 1, side, height), (side, 1, columns - side, height)]
-    return [*found, (0, 1 + height, columns, trace)] if trace else found
-
-
 @contextmanager
-def first_frame(*, plain: bool) -> Generator[None]:
-    """Draw borders before Textual is imported, because the screen would be blank for a third of a second.
+def first_frame() -> Generator[None]:
+    """Show the name before Textual is imported, because the screen would be blank for a third of a second.
 
-    Textual draws over the borders. Keys that come meanwhile wait for Textual unchanged. If the studio ends before
+    The header has it at the same place. Keys that come meanwhile wait for Textual unchanged. If the studio ends before
     Textual takes the terminal over, this function restores the terminal.
     """
     terminal = sys.__stderr__  # the stream that Textual draws on
@@ -96,15 +78,7 @@ def first_frame(*, plain: bool) -> Generator[None]:
     inward &= ~(termios.IXON | termios.ICRNL)
     local &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
     termios.tcsetattr(terminal, termios.TCSANOW, [inward, outward, control, local, *rest])
-    look, corners = ("" if os.environ.get("NO_COLOR") else "\x1b[38;2;72;78;88m"), "++++-|" if plain else "╭╮╰╯─│"
-    terminal.write(f"\x1b[?1049h\x1b[?25l{look}")
-    for left, top, width, height in boxes(*shutil.get_terminal_size()):
-        middle, last = corners[4] * (width - 2), top + height
-        terminal.write(f"\x1b[{top + 1};{left + 1}H{corners[0]}{middle}{corners[1]}")
-        for row in range(top + 2, last):
-            terminal.write(f"\x1b[{row};{left + 1}H{corners[5]}\x1b[{row};{left + width}H{corners[5]}")
-        terminal.write(f"\x1b[{last};{left + 1}H{corners[2]}{middle}{corners[3]}")
-    terminal.write("\x1b[0m\x1b[1;1H")
+    terminal.write("\x1b[?1049h\x1b[?25l\x1b[1;1H mcp-studio\x1b[1;1H")
     terminal.flush()
     try:
         yield
