@@ -308,12 +308,6 @@ class MainScreen(Screen[None]):
     def on_result_pane_read_requested(self, event: ResultPane.ReadRequested) -> None:
         self.call.read_link(event.server, event.uri, event.title)
 
-    def action_exit_report(self) -> None:
-        """Show how the server of a lost call ended."""
-        if self.result.call is not None:
-            self.servers.go_to(self.result.call.ref.server)
-            self.servers.action_exit_report()
-
     def on_trace_pane_fill_requested(self, event: TracePane.FillRequested) -> None:
         if (entry := self.show_entry(event.ref)) is not None:
             self.call.fill(event.value, entry)
@@ -457,9 +451,9 @@ class MainScreen(Screen[None]):
         self._preview()
         self.call.action_save_call()
 
-    async def action_server(self, action: str) -> None:
-        """Run an action on the shown server, for the buttons of the call pane."""
-        self.servers.go_to(self.call.server)
+    async def action_server(self, action: str, name: str = "") -> None:
+        """Run an action on a server, else on the shown one, for buttons in other panes."""
+        self.servers.go_to(name or self.call.server)
         await self.servers.run_action(action)
 
     async def action_trace(self, action: str) -> None:

@@ -150,7 +150,7 @@ class CatalogPane(Pane, scope="catalog"):
         self.filter = FilterInput(placeholder="filter: words of a name or description", id="filter", compact=True)
         self.filter.display = False
         self.tasks = TaskList()
-        """Mounted when its tab is first shown."""
+        self.tasks.display = False
         self.kind: EntryKind = "tool"
         self.server = ""
         """The only server that is shown; empty for all servers."""
@@ -165,6 +165,7 @@ class CatalogPane(Pane, scope="catalog"):
     def compose(self) -> ComposeResult:
         yield TabLine({tab: words[0] for tab, words in TITLES.items()})
         yield VirtualList(self._draw, key=row_key, id="entries")
+        yield self.tasks
         yield Static(id="legend", markup=False)
 
     def on_mount(self) -> None:
@@ -382,12 +383,9 @@ class CatalogPane(Pane, scope="catalog"):
     # What the person does
 
     @on(TabLine.Activated)
-    async def show_tab(self) -> None:
-        on_tasks = self.on_tasks
+    def show_tab(self) -> None:
         had_focus = self.has_focus_within
-        if on_tasks and not self.tasks.is_attached:
-            await self.mount(self.tasks, after=self.entries)
-        self.tasks.display, self.entries.display = on_tasks, not on_tasks
+        self.tasks.display, self.entries.display = self.on_tasks, not self.on_tasks
         self._label_tabs()
         before = self.kind
         for kind in KINDS:

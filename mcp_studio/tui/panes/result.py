@@ -133,13 +133,17 @@ class ResultPane(Pane, scope="result"):
         line = self.query_one("#result-running")
         line.display = running
         if running and not line.children:
-            answer = Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending")
-            held = Button("Release…", id="held", variant="primary", compact=True, action="screen.trace('breakpoints')")
-            stop = Button("Cancel", id="cancel", compact=True, action="screen.cancel")
-            answer.display = held.display = False
+            from textual.widgets import ProgressBar
+
             text = Static(id="progress-text", markup=False)
             text.can_focus = True  # and not the button: a second enter must not cancel the call
-            line.mount(text, answer, held, stop)
+            line.mount(
+                ProgressBar(1, show_eta=False),  # without a total, it redraws itself 15 times a second even if hidden
+                text,
+                Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending"),
+                Button("Release…", id="held", variant="primary", compact=True, action="screen.trace('breakpoints')"),
+                Button("Cancel", id="cancel", compact=True, action="screen.cancel"),
+            )
         if running:
             self.show_progress()
             self._clock.resume()
@@ -191,9 +195,10 @@ class ResultPane(Pane, scope="result"):
             note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV"
         self.show_note(note)
         views = [view] if view is not None else []
-        if isinstance(outcome, Lost):
+        if self.call is not None and isinstance(outcome, Lost):
             views.append(Static(Content.assemble(*connections.http_parts(outcome.error, why=""))))
-            views.append(Button("Exit report", compact=True, action="screen.exit_report"))
+            action = f"screen.server('exit_report', {self.call.ref.server!r})"
+            views.append(Button("Exit report", compact=True, action=action))
         self.put(self.place, views)
 
     def _view(self, outcome: CallOutcome) -> Widget:
@@ -282,13 +287,9 @@ class ResultPane(Pane, scope="result"):
         self._draw_status()
         if self.query_one("#progress-text").has_focus:
             self.screen.set_focus(self.entry_point())  # the button of what the call waits for now
-        progress, bar = call.progress, self.query_one_optional(ProgressBar)
-        if bar is not None:
-            bar.display = progress is not None and progress.total is not None
+        progress, bar = call.progress, self.query_one(ProgressBar)
+        bar.display = progress is not None and progress.total is not None
         if progress is not None and progress.total is not None:
-            if bar is None:  # not before: a bar redraws itself 15 times a second even if hidden
-                bar = ProgressBar(show_eta=False)
-                self.query_one("#result-running").mount(bar, before=0)
             bar.update(total=progress.total, progress=progress.done)
         text = "" if progress is None else progress.message or ("" if progress.total else f"{progress.done:g}")
         if call.as_task is not None:
