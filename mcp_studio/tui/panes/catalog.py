@@ -136,7 +136,6 @@ def name_of(entry: Entry) -> str:
 class CatalogPane(Pane, scope="catalog"):
     """The tabs with counts, a filter, one list, and a legend."""
 
-    number = 2
     entries = getters.query_one("#entries", VirtualList)
 
     @dataclass
@@ -167,10 +166,6 @@ class CatalogPane(Pane, scope="catalog"):
         yield VirtualList(self._draw, key=row_key, id="entries")
         yield self.tasks
         yield Static(id="legend", markup=False)
-
-    def on_mount(self) -> None:
-        self.show_title("Catalog")
-        self.refresh_lists()
 
     def entry_point(self) -> Widget:
         return self.tasks if self.on_tasks else self.entries
@@ -251,10 +246,6 @@ class CatalogPane(Pane, scope="catalog"):
 
     on_resize = _label_tabs
 
-    def _show_legend(self) -> None:
-        self.show_text("legend", Content.from_markup(_LEGENDS[self.kind]))
-        self.query_one("#legend").display = bool(self.entries.rows) and not self.on_tasks
-
     def _all(self, kind: EntryKind) -> tuple[Entry, ...]:
         shown = [self.server] if self.server else self.app.studio.manager.names()
         listings = (self.app.studio.catalog.listing(name, kind) for name in shown)
@@ -276,7 +267,12 @@ class CatalogPane(Pane, scope="catalog"):
             keep = _group_of(row) == _group_of(rows[start])
         self.entries.show(rows, keep=keep is not False, start=start)
         self.show_title(f"Catalog of {self.server}" if self.server else "Catalog")
-        self._note(f"{len(rows):,} of {len(known.entries):,}" if text else "", known.entries)
+        news = definition.change_counts([entry.change for entry in known.entries if entry.change])
+        note = news or "remembered" * any(entry.remembered for entry in known.entries)
+        note = f"{len(rows):,} of {len(known.entries):,}" if text else note
+        self.show_note("" if self.on_tasks else note)
+        self.show_text("legend", Content.from_markup(_LEGENDS[self.kind]))
+        self.query_one("#legend").display = bool(rows) and not self.on_tasks
 
     def _grouped(self, items: Sequence[Item]) -> list[Row]:
         """The rows under a heading per server if there are several servers; the tools of groups come first."""
@@ -316,11 +312,6 @@ class CatalogPane(Pane, scope="catalog"):
             here = f"Nothing matches here{f', but {elsewhere}: enter goes there' if elsewhere else ''}."
             return f"{here} Esc ends the filter; {self.app.key_of('search')} searches everything."
         return connections.empty_text(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
-
-    def _note(self, found: str, entries: Sequence[Entry]) -> None:
-        news = definition.change_counts([entry.change for entry in entries if entry.change])
-        self.show_note("" if self.on_tasks else found or news or "remembered" * any(one.remembered for one in entries))
-        self._show_legend()
 
     # Rows
 

@@ -49,7 +49,6 @@ _BEFORE = 20
 class ResultPane(Pane, scope="result"):
     """The newest result of the shown entry."""
 
-    number = 4
     place = getters.query_one("#result-view", Vertical)
 
     class RerunRequested(Message):
@@ -91,7 +90,6 @@ class ResultPane(Pane, scope="result"):
         yield Place(id="result-view")
 
     def on_mount(self) -> None:
-        self.show_title("Result")
         self._clock = self.set_interval(0.1, self.show_progress, pause=True)
         self.show(None, None)
 

@@ -127,7 +127,6 @@ def _error_in_short(error: StudioError) -> str:
 class ServersPane(Pane, scope="servers"):
     """The list of servers; moving the cursor narrows the catalog to the server under it."""
 
-    number = 1
     list = getters.query_one("#server-list", VirtualList)
 
     @dataclass
@@ -160,9 +159,6 @@ class ServersPane(Pane, scope="servers"):
 
     def compose(self) -> ComposeResult:
         yield VirtualList(self._draw, key=_key, id="server-list")
-
-    def on_mount(self) -> None:
-        self.refresh_servers()
 
     def entry_point(self) -> Widget:
         return self.list
@@ -262,7 +258,6 @@ class ServersPane(Pane, scope="servers"):
         self.list.empty = "No server matches. Esc ends the filter." if self._rows else none
         rows = self._arranged(found)
         self.list.show(rows)
-        self.show_title("Servers")
         self.show_note(f"{len(found):,} of {len(self._rows):,}" if words else "")
         # Its own rows and the border; `auto` would ask a list that draws only what is seen.
         self.list.styles.height = max(2, len(rows)) if self._rows else 4
