@@ -112,9 +112,8 @@ def write_private(name: str, media_type: str, text: str) -> Path:
     ending = ".json" if kind.endswith("json") else mimetypes.guess_extension(kind) or ".txt"
     folder = Path(tempfile.mkdtemp(prefix="mcp-studio-"))  # made 0700
     file = folder / f"{file_stem(name, 'value')}{ending}"
-    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(text.encode("utf-8", "surrogatepass"))
+    file.touch(0o600)
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
     return file
 
 
