@@ -209,7 +209,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("find", "Find in the result", "result", also="search"),
     Action("query", "Query the result by JMESPath", "result", also="jmespath pipe select extract jq"),
     Action("markdown", "Render the text as Markdown, or show it as it is", "result", also="raw source rendered"),
-    Action("legacy", "Reconnect the server in the legacy era", "result", also="handshake"),
     # Pane 5
     Action("open", "Open the exchange", "trace", show=True, also="request response timeline", short="Open"),
     Action("find", "Filter by a query", "trace", show=True, also="search where", short="Filter"),

@@ -60,7 +60,6 @@ class StudioApp(GuardedApp):
         """The newest result of a query, for the fields of forms; empty until there is one."""
         self.keys, bad_keys = actions.remap(settings.keys)
         """The person's own keys, by the id of the action."""
-        self._problems = list(bad_keys)
         self.own_themes: tuple[str, ...] = ()
         """The names of the studio's themes and of the person's own."""
         self._theme_files: list[int] | None = None
@@ -68,8 +67,9 @@ class StudioApp(GuardedApp):
         self._load_themes()
         wanted = themes.COLOURLESS if self.no_color else settings.theme
         self.theme = wanted if wanted in self.available_themes else themes.DEFAULT
-        if self.theme != wanted:
-            self._problems.append(themes.missing(wanted, self.studio.paths.config / "themes"))
+        bad_theme = themes.missing(wanted, studio.paths.config / "themes") if self.theme != wanted else ""
+        for sentence in filter(None, (*bad_keys, bad_theme)):
+            self.say(sentence, "warning")
         if self.keys:
             self.set_keymap(self.keys)
 
@@ -94,14 +94,6 @@ class StudioApp(GuardedApp):
     def get_css_variables(self) -> dict[str, str]:
         return themes.complete(super().get_css_variables())
 
-    def on_mount(self) -> None:
-        self._tell_problems()
-
-    def _tell_problems(self) -> None:
-        for sentence in self._problems:
-            self.say(sentence, "warning")
-        self._problems.clear()
-
     # Themes
 
     def _load_themes(self) -> None:
@@ -109,7 +101,8 @@ class StudioApp(GuardedApp):
         for theme in loaded:
             self.register_theme(theme)
         self.own_themes = tuple(theme.name for theme in loaded)
-        self._problems += [f"{file.name}: {reason}" for file, reason in bad]
+        for file, reason in bad:
+            self.say(f"{file.name}: {reason}", "warning")
 
     def reload_themes(self) -> None:
         """Apply the person's changes to theme files."""
@@ -119,7 +112,6 @@ class StudioApp(GuardedApp):
             if before not in (None, written):
                 self._load_themes()
                 self.mutate_reactive(StudioApp.theme)
-                self._tell_problems()
 
     def pop_screen(self) -> AwaitComplete:
         """Close a dialog. The main screen stays, even if two quick keys close the same dialog."""

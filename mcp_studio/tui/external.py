@@ -12,11 +12,10 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,8 +64,7 @@ def find_editor(setting: str) -> tuple[str, ...]:
     """
     commands = {"editor": setting, **{f"${name}": os.environ.get(name, "") for name in ("VISUAL", "EDITOR")}}
     source, command = next(((source, command) for source, command in commands.items() if command.strip()), ("", ""))
-    if not source:
-        command = next((name for name in _FALLBACKS if shutil.which(name)), "")
+    command = command or next(filter(shutil.which, _FALLBACKS), "")
     try:
         program, *rest = shlex.split(command, posix=os.name != "nt") or [""]
     except ValueError as problem:
@@ -82,33 +80,30 @@ def find_editor(setting: str) -> tuple[str, ...]:
 async def edit_outside(app: StudioApp, name: str, media_type: str, text: str) -> str | None:
     """Let the person edit a text in their editor; None if there is no new text, which a message explains.
 
-    Run this in a worker of the app, because a worker of a screen would end with the screen. The file is deleted
-    afterwards, unless it holds a new text that could not be taken: then the message names it.
+    Run this in a worker of the app, which tells failures; a worker of a screen would end with the screen. The file is
+    deleted afterwards, unless it holds a new text that could not be taken: then the message names it.
+
+    Raises:
+        NoEditor: there is no editor, or the text cannot be read back.
+        OSError: the file cannot be written, or the editor cannot be started.
     """
-    file: Path | None = None
-    keep = False
+    editor, keep = find_editor(app.studio.config.settings.editor), False
+    file = await asyncio.to_thread(write_private, name, media_type, text)
     try:
-        editor = find_editor(app.studio.config.settings.editor)
-        file = await asyncio.to_thread(write_private, name, media_type, text)
         began = time.monotonic()
         code = await _run_away(app, (*editor, str(file)))
+        keep = file.exists()
         after = await asyncio.to_thread(read_back, file, text, app.studio.limits.field_file)
         keep = code != 0 and after != text
-        if code != 0:
-            place = f" The new text is kept in {file}." if keep else ""
-            app.say(f"{Path(editor[0]).stem} ended with code {code}: the field is as it was.{place}", "warning")
-        elif after == text and time.monotonic() - began < AT_ONCE:
-            app.say(f"{Path(editor[0]).stem} ended at once. One that opens a window has to wait. {_HINT}", "warning")
-        return after if code == 0 and after != text else None
-    except NoEditor as problem:
-        keep = file is not None and file.exists()
-        app.fail(NoEditor(problem.message, hint=f"It is kept in {file}." if keep else problem.hint))
-    except OSError as problem:
-        app.say(f"The editor cannot be started: {problem.strerror or problem}.", "error")
     finally:
-        if file is not None and not keep:
+        if not keep:
             shutil.rmtree(file.parent, ignore_errors=True)
-    return None
+    if code != 0:
+        place = f" The new text is kept in {file}." if keep else ""
+        app.say(f"{Path(editor[0]).stem} ended with code {code}: the field is as it was.{place}", "warning")
+    elif after == text and time.monotonic() - began < AT_ONCE:
+        app.say(f"{Path(editor[0]).stem} ended at once. One that opens a window has to wait. {_HINT}", "warning")
+    return after if code == 0 and after != text else None
 
 
 def write_private(name: str, media_type: str, text: str) -> Path:
@@ -117,9 +112,8 @@ def write_private(name: str, media_type: str, text: str) -> Path:
     ending = ".json" if kind.endswith("json") else mimetypes.guess_extension(kind) or ".txt"
     folder = Path(tempfile.mkdtemp(prefix="mcp-studio-"))  # made 0700
     file = folder / f"{file_stem(name, 'value')}{ending}"
-    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(text.encode("utf-8", "surrogatepass"))
+    file.touch(0o600)
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
     return file
 
 
@@ -129,16 +123,17 @@ def read_back(file: Path, before: str, most: int) -> str:
     Raises:
         NoEditor: the file is gone, too large, or no UTF-8 text.
     """
+    kept = f"It is kept in {file}."
     try:
         with file.open("rb") as stream:  # the editor may have replaced the file
             data = stream.read(most + 1)
         if len(data) > most:
-            raise NoEditor(f"The new text is larger than {most:,} bytes (limit field_file).")
+            raise NoEditor(f"The new text is larger than {most:,} bytes (limit field_file).", hint=kept)
         after = data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
     except OSError as problem:
         raise NoEditor(f"The file that was edited cannot be read: {problem.strerror or problem}.") from None
     except UnicodeDecodeError:
-        raise NoEditor("The new text is not UTF-8.") from None
+        raise NoEditor("The new text is not UTF-8.", hint=kept) from None
     bare = after.removesuffix("\n").removesuffix("\r")
     return after if before.endswith("\n") or bare.endswith("\n") or not after.endswith("\n") else bare
 
@@ -196,16 +191,13 @@ def _ignored_interrupts() -> Generator[None]:
 
 
 def copied(text: str, through_terminal: Callable[[str], None], words: str = "") -> str:
-    """Copy a text; returns what happened, as a sentence that calls the text by `words`, or else by its size.
-
-    The desktop's clipboard is not the person's own in a session over SSH, so only the terminal's is used there.
-    """
+    """Copy a text; returns what happened, as a sentence that calls the text by `words`, or else by its size."""
     # No encoding takes half a character, which servers and file names may contain.
     whole = text.encode("utf-8", "replace").decode()
     text = pasteable(whole)
     note = ", without what would end a paste and type the rest" * (text != whole)
     hidden = " It holds control or invisible characters, which are copied as they are." * hidden_in(text)
-    if _has_desktop() and _by_desktop(text):
+    if _by_desktop(text):
         return f"Copied {words or _amount(text)}{note}.{hidden}"
     if len(text.encode()) > OSC52_LIMIT:
         return f"Not copied: {_amount(text)} is more than terminals take. Save it instead."
@@ -224,19 +216,12 @@ def _amount(text: str) -> str:
     return f"{len(text):,} characters" if lines == 1 else f"{lines:,} lines"
 
 
-def _has_desktop() -> bool:
-    if os.environ.get("SSH_CONNECTION"):
-        return False
-    return sys.platform in ("darwin", "win32") or bool(
-        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or "microsoft" in os.uname().release.lower()
-    )
-
-
 def _by_desktop(text: str) -> bool:
+    """Whether the desktop has taken a text; in a session over SSH, its clipboard is not the person's own."""
     import pyperclip
 
-    try:
-        pyperclip.copy(text)
-    except (pyperclip.PyperclipException, OSError):
-        return False
-    return True
+    with suppress(pyperclip.PyperclipException, OSError):  # there is no desktop
+        if not os.environ.get("SSH_CONNECTION"):
+            pyperclip.copy(text)
+            return True
+    return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from textual import events, getters, on
 from textual.app import ComposeResult
@@ -28,7 +28,7 @@ from mcp_studio.tui.panes.call import CallPane
 from mcp_studio.tui.panes.catalog import CatalogPane
 from mcp_studio.tui.panes.header import StudioHeader
 from mcp_studio.tui.panes.history import HistoryList
-from mcp_studio.tui.panes.inbox import InboxController, PassphraseAsker
+from mcp_studio.tui.panes.inbox import InboxController
 from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.panes.result import ResultPane
 from mcp_studio.tui.panes.servers import ServersPane
@@ -36,9 +36,6 @@ from mcp_studio.tui.panes.tasks import TaskList
 from mcp_studio.tui.panes.trace import TracePane
 from mcp_studio.tui.views.lines import KeyBar, TabLine
 from mcp_studio.tui.views.rows import VirtualList
-
-if TYPE_CHECKING:
-    from mcp_studio.vault.base import AskPassphrase
 
 
 class Border(NamedTuple):
@@ -163,9 +160,9 @@ class MainScreen(Screen[None]):
     result = getters.query_one(ResultPane)
     trace = getters.query_one(TracePane)
 
-    def __init__(self, answer_passphrases: Callable[[AskPassphrase | None], None] = lambda ask: None) -> None:
+    def __init__(self, ask_passphrases_in: Callable[[StudioApp | None], None] = lambda app: None) -> None:
         super().__init__()
-        self._answer_passphrases = answer_passphrases
+        self._ask_passphrases_in = ask_passphrases_in
         self._now = {"cancel": False, "pending": False}
         """Whether there is something for these keys of the screen."""
         self._stale = False
@@ -198,12 +195,12 @@ class MainScreen(Screen[None]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        self._answer_passphrases(PassphraseAsker(self.app).ask)
+        self._ask_passphrases_in(self.app)
         self.app.studio.tasks.list_all()
         self.servers.begin()
 
     def on_unmount(self) -> None:
-        self._answer_passphrases(None)
+        self._ask_passphrases_in(None)
 
     # What changed
 
@@ -274,9 +271,6 @@ class MainScreen(Screen[None]):
     def on_catalog_pane_opened(self, event: CatalogPane.Opened) -> None:
         self.call.open(event.entry)
 
-    def on_catalog_pane_scope_lifted(self) -> None:
-        self.servers.scope_to("")
-
     def on_servers_pane_selected(self, event: ServersPane.Selected) -> None:
         self.catalog.show_server(event.server)
         self.call_after_refresh(self._preview)
@@ -313,12 +307,6 @@ class MainScreen(Screen[None]):
 
     def on_result_pane_read_requested(self, event: ResultPane.ReadRequested) -> None:
         self.call.read_link(event.server, event.uri, event.title)
-
-    def action_exit_report(self) -> None:
-        """Show how the server of a lost call ended."""
-        if self.result.call is not None:
-            self.servers.go_to(self.result.call.ref.server)
-            self.servers.action_exit_report()
 
     def on_trace_pane_fill_requested(self, event: TracePane.FillRequested) -> None:
         if (entry := self.show_entry(event.ref)) is not None:
@@ -442,9 +430,10 @@ class MainScreen(Screen[None]):
     def action_back(self) -> None:
         """Go one step back: out of the zoom, a filter, a scope, the trace, or the form; old messages go, too."""
         self.app.clear_notifications()
+        pane = self.focused_pane
         if self.maximized is not None:
             self.minimize()
-        elif self.focused_pane is None or not self.focused_pane.step_back():
+        elif not ((pane and pane.step_back()) or (pane is self.servers and self.catalog.show_server(""))):
             self.go_to(self.catalog)
 
     def action_submit(self) -> None:
@@ -462,9 +451,9 @@ class MainScreen(Screen[None]):
         self._preview()
         self.call.action_save_call()
 
-    async def action_server(self, action: str) -> None:
-        """Run an action on the shown server, for the buttons of the call pane."""
-        self.servers.go_to(self.call.server)
+    async def action_server(self, action: str, name: str = "") -> None:
+        """Run an action on a server, else on the shown one, for buttons in other panes."""
+        self.servers.go_to(name or self.call.server)
         await self.servers.run_action(action)
 
     async def action_trace(self, action: str) -> None:

@@ -7,13 +7,13 @@ import gc
 import logging
 import os
 import select
-import shutil
 import signal
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Generator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from functools import partial
 from logging.handlers import RotatingFileHandler
@@ -27,14 +27,18 @@ from mcp_studio.redact import Redactor
 from mcp_studio.safetext import safe
 from mcp_studio.transport.guard import guard
 from mcp_studio.vault import keyring
+from mcp_studio.vault.file import file_in
 
 if TYPE_CHECKING:
     from mcp_studio.tui.app import StudioApp
-    from mcp_studio.vault.base import AskPassphrase
 
 _MOST = 200_000
 """Characters of a crash report."""
 _LARGEST_LOG = 1_000_000
+_AGAIN = 20.0
+"""Seconds after an answer in which a second question means that the passphrase was wrong."""
+_REST = 10.0
+"""Seconds without a new question after the person gave no passphrase."""
 _START = 3.0
 """Seconds until the first screen is surely drawn: to collect garbage before takes a twelfth of the start."""
 
@@ -47,7 +51,7 @@ def run(config: Config, paths: Paths) -> int:
     gc.disable()
     if sys.platform != "win32" and any(one.command and one.enabled for one in config.servers.values()):
         guard.start()  # it starts while the engine is imported
-    with first_frame(plain=config.settings.ascii):
+    with first_frame():
         code, failure, redactor = asyncio.run(_open(config, paths))
     if failure is not None:
         sys.stderr.write(crash_report(failure, paths.state, redactor) + "\n")
@@ -55,28 +59,11 @@ def run(config: Config, paths: Paths) -> int:
     return code
 
 
-Box = tuple[int, int, int, int]
-"""A border on the screen, in cells: left, top, width, height."""
-
-
-def boxes(columns: int, rows: int) -> list[Box]:
-    """The places of sidebar, work area and trace according to the style sheet; none on a tiny terminal."""
-    if columns < 40 or rows < 10:
-        return []
-    trace = max(6, (rows - 1) * 3 // 10) if columns >= 110 and rows >= 36 else 0
-    height = rows - 2 - trace
-    if columns < 72:
-        return [(0, 1, columns, height)]
-    side = 31 if columns < 110 else min(54, columns * 38 // 100) if columns < 160 else min(80, columns * 34 // 100)
-    found = [(0, 1, side, height), (side, 1, columns - side, height)]
-    return [*found, (0, 1 + height, columns, trace)] if trace else found
-
-
 @contextmanager
-def first_frame(*, plain: bool) -> Generator[None]:
-    """Draw borders before Textual is imported, because the screen would be blank for a third of a second.
+def first_frame() -> Generator[None]:
+    """Show the name before Textual is imported, because the screen would be blank for a third of a second.
 
-    Textual draws over the borders. Keys that come meanwhile wait for Textual unchanged. If the studio ends before
+    The header has it at the same place. Keys that come meanwhile wait for Textual unchanged. If the studio ends before
     Textual takes the terminal over, this function restores the terminal.
     """
     terminal = sys.__stderr__  # the stream that Textual draws on
@@ -91,15 +78,7 @@ def first_frame(*, plain: bool) -> Generator[None]:
     inward &= ~(termios.IXON | termios.ICRNL)
     local &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
     termios.tcsetattr(terminal, termios.TCSANOW, [inward, outward, control, local, *rest])
-    look, corners = ("" if os.environ.get("NO_COLOR") else "\x1b[38;2;72;78;88m"), "++++-|" if plain else "╭╮╰╯─│"
-    terminal.write(f"\x1b[?1049h\x1b[?25l{look}")
-    for left, top, width, height in boxes(*shutil.get_terminal_size()):
-        middle, last = corners[4] * (width - 2), top + height
-        terminal.write(f"\x1b[{top + 1};{left + 1}H{corners[0]}{middle}{corners[1]}")
-        for row in range(top + 2, last):
-            terminal.write(f"\x1b[{row};{left + 1}H{corners[5]}\x1b[{row};{left + width}H{corners[5]}")
-        terminal.write(f"\x1b[{last};{left + 1}H{corners[2]}{middle}{corners[3]}")
-    terminal.write("\x1b[0m\x1b[1;1H")
+    terminal.write("\x1b[?1049h\x1b[?25l\x1b[1;1H mcp-studio\x1b[1;1H")
     terminal.flush()
     try:
         yield
@@ -113,8 +92,8 @@ def first_frame(*, plain: bool) -> Generator[None]:
 async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None, Redactor]:
     from mcp_studio.studio import Studio
 
-    passphrases = Passphrases()
-    keyring.ask_with(passphrases.ask)
+    asker = PassphraseAsker()
+    keyring.ask_with(asker.ask)
     page = partial(open_page, browser=config.settings.browser)
     try:
         async with Studio.open(config, paths, can_ask=True, origin="studio", breakpoints=True, browser=page) as studio:
@@ -126,7 +105,7 @@ async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None
             loop = asyncio.get_running_loop()
             loop.call_later(_START, gc.freeze)  # so that no key waits while the collector walks 10,000 tools
             loop.call_later(_START, gc.enable)
-            app = StudioApp(studio, lambda: MainScreen(passphrases.answer_with))
+            app = StudioApp(studio, lambda: MainScreen(asker.ask_in))
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, app.exit, 128 + number)
             threading.Thread(target=_watch_terminal, args=(app, loop), name="terminal", daemon=True).start()
@@ -134,28 +113,55 @@ async def _open(config: Config, paths: Paths) -> tuple[int, BaseException | None
             gc.freeze()  # so that Python does not walk it all once more at its end
             return code, app.failure, studio.redactor
     finally:
-        passphrases.answer_with(None)
+        asker.ask_in(None)
 
 
-class Passphrases:
-    """Holds questions for the passphrase of the encrypted file until a screen can ask them.
+class PassphraseAsker:
+    """Asks for the passphrase of the encrypted file, one question at a time.
 
-    Servers may need the passphrase, and start before there is a screen.
+    It belongs to the app's loop. Servers may need the passphrase before there is a screen; the question waits for one.
     """
 
     def __init__(self) -> None:
-        self._answering = threading.Event()
-        self._ask: AskPassphrase | None = None
+        self._app: StudioApp | None = None
+        self._begun = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._turn = asyncio.Lock()
+        self._answered = self._refused = -_REST
+
+    def ask_in(self, app: StudioApp | None) -> None:
+        """Ask in this app from now on; with None, nobody can be asked any more."""
+        self._app = app
+        self._begun.set()
 
     def ask(self, new: bool) -> str:
-        """Ask for the passphrase; empty if nobody can be asked. Blocks, so it runs in other threads than the app's."""
-        self._answering.wait()
-        return self._ask(new) if self._ask is not None else ""
+        """Ask for the passphrase; empty if the person gives none. Blocks, so other threads than the app's run it."""
+        try:
+            return asyncio.run_coroutine_threadsafe(self._ask(new), self._loop).result()
+        except (CancelledError, RuntimeError):  # the app has ended meanwhile
+            return ""
 
-    def answer_with(self, ask: AskPassphrase | None) -> None:
-        """Send questions to `ask` from now on; with None, nobody answers them any more."""
-        self._ask = ask
-        self._answering.set()
+    async def _ask(self, new: bool) -> str:
+        async with self._turn:
+            await self._begun.wait()
+            now, app = time.monotonic(), self._app
+            if app is None or (now - self._refused < _REST and not new):
+                return ""
+            from mcp_studio.tui.screens.secrets import Passphrase
+
+            file, again = file_in(app.studio.paths.state), now - self._answered < _AGAIN
+            reason = f"Tokens and secrets are stored in {file}, which is encrypted. Its passphrase opens it."
+            if new:
+                reason = f"Tokens and secrets will be stored in {file}, encrypted under the passphrase that you choose."
+            elif again:
+                reason = f"That was not the passphrase of the file. {reason}"
+
+            done: asyncio.Future[str | None] = self._loop.create_future()
+            dialog = Passphrase(reason, new=new)
+            app.call_later(app.push_screen, dialog, lambda text: done.done() or done.set_result(text))
+            text = await done
+            self._answered, self._refused = (time.monotonic(), -_REST) if text else (-_AGAIN, time.monotonic())
+            return text or ""
 
 
 def _watch_terminal(app: StudioApp, loop: asyncio.AbstractEventLoop) -> None:

@@ -83,19 +83,6 @@ async def keep_roots(studio: Studio, name: str, roots: tuple[Root, ...]) -> str:
     return f"{name} has its new roots until you quit: {why}."
 
 
-async def keep_legacy(studio: Studio, name: str, *, save: bool) -> None:
-    """Connect a server in the era with a handshake, and write that into its entry if `save` is set.
-
-    Raises:
-        ConfigError: the file cannot be written; then nothing has changed.
-    """
-    config = studio.manager.config(name)
-    written = replace(config.written or config, era="legacy", protocol_version="", written=None)
-    if save:
-        await asyncio.to_thread(put_server, Path(config.source.file), written)
-    await studio.manager.replace(replace(config, era="legacy", protocol_version="", written=written))
-
-
 async def agree(studio: Studio, file: Untrusted) -> None:
     """Trust a project's file in its present content, and use its servers.
 

@@ -8,13 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.geometry import Offset, Region
+from textual.geometry import Offset
 from textual.widgets import Button, Input, Select
 
 from mcp_studio.call.call import Succeeded
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import Settings
-from mcp_studio.tui.run import boxes
 from mcp_studio.tui.screens.about import About
 from mcp_studio.tui.screens.dialog import Confirm
 from mcp_studio.tui.screens.help import Help
@@ -359,18 +358,6 @@ async def test_the_filter_opens_where_its_key_comes_at_once_after_that_of_its_pa
         stage.main.set_focus(stage.main.call.button)
         await stage.burst("2", "/")
         await stage.until(lambda: stage.main.catalog.filter.has_focus, "the filter has the focus")
-
-
-async def test_the_borders_before_textual_is_imported_stand_where_the_panes_will_be() -> None:
-    async with on_stage() as stage:
-        main = stage.main
-        groups = [main.servers, main.catalog], [main.call, main.result], [main.trace]
-        for size in ((40, 12), (80, 24), (120, 35), (143, 51), (200, 60)):
-            await stage.pilot.resize_terminal(*size)
-            await stage.pilot.pause()
-            regions = [[pane.region for pane in group if pane.region] for group in groups]
-            assert [Region(*box) for box in boxes(*size)] == [Region.from_union(group) for group in regions if group]
-    assert boxes(39, 40) == boxes(120, 9) == [], "a tiny terminal gets none"
 
 
 async def test_a_tool_shows_its_calls_also_when_there_are_very_many_and_little_room() -> None:

@@ -9,7 +9,7 @@ from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig, Settings
 from mcp_studio.errors import ConfigError, StudioError
 from mcp_studio.paths import Paths
-from mcp_studio.tui.panes.inbox import PassphraseAsker
+from mcp_studio.tui.run import PassphraseAsker
 from mcp_studio.tui.screens.secrets import Passphrase
 from mcp_studio.tui.screens.sign_in import Exchanges, SignInDialog, show_token, sign_in
 from mcp_studio.tui.screens.token_view import TokenView
@@ -169,8 +169,9 @@ async def test_a_token_is_told_renewed_and_ended_and_copied_only_after_asking(mo
         assert stage.accounts.told[-1] == ("forget", True)
         await stage.press("escape")
         # The passphrase of the encrypted file is asked for from another thread.
-        asker = PassphraseAsker(stage.app)
+        asker = PassphraseAsker()
         asking = stage.app.run_worker(lambda: asker.ask(True), thread=True)
+        asker.ask_in(stage.app)
         await stage.dialog(Passphrase)
         await stage.press(*"short", "enter")
         await stage.shows("at least 8 characters")

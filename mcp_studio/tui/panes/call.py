@@ -70,7 +70,6 @@ class _Text(Static, Steady):
 class CallPane(Pane, scope="call"):
     """The entry under the catalog's cursor: its description, its form, its value as JSON, its schema, its history."""
 
-    number = 3
     button = getters.query_one("#submit", Button)
     task_switch = getters.query_one("#as-task", Checkbox)
     place = getters.query_one("#call-view", Vertical)
@@ -140,7 +139,6 @@ class CallPane(Pane, scope="call"):
             yield Button("Call", id="submit", variant="primary", compact=True, action="screen.submit")
 
     def on_mount(self) -> None:
-        self.show_title("Call")
         self._arrange(False)
 
     def _describe(self) -> None:

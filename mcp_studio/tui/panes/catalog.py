@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,8 +63,6 @@ class Item(NamedTuple):
     """An entry as a row."""
 
     entry: Entry
-    twin: int = 0
-    """1, 2 … where a server lists the same name more than once."""
     group: str = ""
     """It stands for the tool of that name of whichever member of the group is the best."""
 
@@ -77,7 +74,7 @@ def row_key(row: Row) -> Hashable:
     """The identity of a row after the list was read again."""
     if isinstance(row, Heading):
         return row.server
-    return (row.group, row.entry.ref.name) if row.group else (row.entry.ref, row.twin)
+    return (row.group, row.entry.ref.name) if row.group else row.entry.ref
 
 
 def _start_of(rows: Sequence[Row]) -> int:
@@ -99,13 +96,8 @@ class NameFilter:
 
     @cached_property
     def items(self) -> Sequence[Item]:
-        """The entries as rows, with duplicates numbered."""
-        count, seen = Counter(entry.ref for entry in self.entries), Counter[Ref]()
-        rows: list[Item] = []
-        for entry in self.entries:
-            seen[entry.ref] += 1
-            rows.append(Item(entry, seen[entry.ref] if count[entry.ref] > 1 else 0))
-        return rows
+        """The entries as rows."""
+        return [Item(entry) for entry in self.entries]
 
     @cached_property
     def column(self) -> int:
@@ -144,7 +136,6 @@ def name_of(entry: Entry) -> str:
 class CatalogPane(Pane, scope="catalog"):
     """The tabs with counts, a filter, one list, and a legend."""
 
-    number = 2
     entries = getters.query_one("#entries", VirtualList)
 
     @dataclass
@@ -153,15 +144,12 @@ class CatalogPane(Pane, scope="catalog"):
 
         entry: Entry
 
-    class ScopeLifted(Message):
-        """The servers pane should show all servers again."""
-
     def __init__(self) -> None:
         super().__init__()
         self.filter = FilterInput(placeholder="filter: words of a name or description", id="filter", compact=True)
         self.filter.display = False
         self.tasks = TaskList()
-        """Mounted when its tab is first shown."""
+        self.tasks.display = False
         self.kind: EntryKind = "tool"
         self.server = ""
         """The only server that is shown; empty for all servers."""
@@ -176,11 +164,8 @@ class CatalogPane(Pane, scope="catalog"):
     def compose(self) -> ComposeResult:
         yield TabLine({tab: words[0] for tab, words in TITLES.items()})
         yield VirtualList(self._draw, key=row_key, id="entries")
+        yield self.tasks
         yield Static(id="legend", markup=False)
-
-    def on_mount(self) -> None:
-        self.show_title("Catalog")
-        self.refresh_lists()
 
     def entry_point(self) -> Widget:
         return self.tasks if self.on_tasks else self.entries
@@ -214,6 +199,8 @@ class CatalogPane(Pane, scope="catalog"):
 
     def refresh_lists(self, keep: bool | None = None) -> None:
         """Show the present offers of the servers."""
+        if self.server not in self.app.studio.manager.names():
+            self.server = ""
         for kind in KINDS:
             entries = self._all(kind)
             count = sum(entry.change is None or entry.change.kind != "gone" for entry in entries)
@@ -228,11 +215,13 @@ class CatalogPane(Pane, scope="catalog"):
         self._counts[TASKS] = f"{count:,}" if count else ""
         self._label_tabs()
 
-    def show_server(self, server: str) -> None:
-        """Show only one server, or all servers again."""
-        if server != self.server:
-            self.server = server
-            self.refresh_lists(keep=False)
+    def show_server(self, server: str) -> bool:
+        """Show only one server, or all servers again; False if that changes nothing."""
+        if server == self.server or (server and len(self.app.studio.manager.names()) == 1):
+            return False
+        self.server = server
+        self.refresh_lists(keep=False)
+        return True
 
     def show_entry(self, ref: Ref) -> None:
         """Put the cursor on an entry, even if a filter, scope or fold hides it."""
@@ -241,7 +230,7 @@ class CatalogPane(Pane, scope="catalog"):
         self.server = ref.server if self.server == ref.server else ""
         self.end_filter()
         self._fill()
-        any(self.entries.go_to((ref, twin)) for twin in (0, 1))
+        self.entries.go_to(ref)
 
     def _label_tabs(self) -> None:
         """Use full names if they fit, else some short ones; as a last step, drop the counts of inactive tabs."""
@@ -257,13 +246,8 @@ class CatalogPane(Pane, scope="catalog"):
 
     on_resize = _label_tabs
 
-    def _show_legend(self) -> None:
-        self.show_text("legend", Content.from_markup(_LEGENDS[self.kind]))
-        self.query_one("#legend").display = bool(self.entries.rows) and not self.on_tasks
-
     def _all(self, kind: EntryKind) -> tuple[Entry, ...]:
-        known = self.app.studio.manager.names()
-        shown = [self.server] if self.server in known else known
+        shown = [self.server] if self.server else self.app.studio.manager.names()
         listings = (self.app.studio.catalog.listing(name, kind) for name in shown)
         return tuple(chain.from_iterable((*listing.entries, *listing.gone) for listing in listings))
 
@@ -283,7 +267,12 @@ class CatalogPane(Pane, scope="catalog"):
             keep = _group_of(row) == _group_of(rows[start])
         self.entries.show(rows, keep=keep is not False, start=start)
         self.show_title(f"Catalog of {self.server}" if self.server else "Catalog")
-        self._note(f"{len(rows):,} of {len(known.entries):,}" if text else "", known.entries)
+        news = definition.change_counts([entry.change for entry in known.entries if entry.change])
+        note = news or "remembered" * any(entry.remembered for entry in known.entries)
+        note = f"{len(rows):,} of {len(known.entries):,}" if text else note
+        self.show_note("" if self.on_tasks else note)
+        self.show_text("legend", Content.from_markup(_LEGENDS[self.kind]))
+        self.query_one("#legend").display = bool(rows) and not self.on_tasks
 
     def _grouped(self, items: Sequence[Item]) -> list[Row]:
         """The rows under a heading per server if there are several servers; the tools of groups come first."""
@@ -300,7 +289,7 @@ class CatalogPane(Pane, scope="catalog"):
         found: dict[str, list[Item]] = {}
         for server, own in groupby(items, lambda item: item.entry.ref.server):
             if group := self.app.studio.groups.of(server):
-                found.setdefault(group, []).extend(item._replace(group=group, twin=0) for item in own)
+                found.setdefault(group, []).extend(item._replace(group=group) for item in own)
         for group, own in found.items():
             tools, name = {item.entry.ref.name: item for item in reversed(own)}, f"{MARK}{group}"
             if len({item.entry.ref.server for item in own}) > 1:
@@ -324,11 +313,6 @@ class CatalogPane(Pane, scope="catalog"):
             return f"{here} Esc ends the filter; {self.app.key_of('search')} searches everything."
         return connections.empty_text(self.app.studio, self.kind, self.app.key_of("new_server"), self.server)
 
-    def _note(self, found: str, entries: Sequence[Entry]) -> None:
-        news = definition.change_counts([entry.change for entry in entries if entry.change])
-        self.show_note("" if self.on_tasks else found or news or "remembered" * any(one.remembered for one in entries))
-        self._show_legend()
-
     # Rows
 
     def _draw(self, row: Row, width: int, selected: bool) -> Line:
@@ -337,7 +321,6 @@ class CatalogPane(Pane, scope="catalog"):
             return spread([(f"{fold} {safe(row.server, 60)}", "strong")], [(f"{row.entries:,}", "dim")], width)
         entry = self._entry_of(row)
         mark, name = self._sign_of(entry), safe(name_of(entry), 300) or "(no name)"
-        name += f" #{row.twin}" if row.twin else ""
         where = f"{glyphs().sent} {entry.ref.server}" if row.group else entry.ref.server if self._several else ""
         if row.group and cell_len(name) + len(where) + 4 > width:
             where = ""  # names that begin alike have to be told apart
@@ -392,12 +375,9 @@ class CatalogPane(Pane, scope="catalog"):
     # What the person does
 
     @on(TabLine.Activated)
-    async def show_tab(self) -> None:
-        on_tasks = self.on_tasks
+    def show_tab(self) -> None:
         had_focus = self.has_focus_within
-        if on_tasks and not self.tasks.is_attached:
-            await self.mount(self.tasks, after=self.entries)
-        self.tasks.display, self.entries.display = on_tasks, not on_tasks
+        self.tasks.display, self.entries.display = self.on_tasks, not self.on_tasks
         self._label_tabs()
         before = self.kind
         for kind in KINDS:
@@ -449,11 +429,7 @@ class CatalogPane(Pane, scope="catalog"):
 
     def step_back(self) -> bool:
         """End the filter, or else show all servers again; False if there is nothing to go back from."""
-        if self.end_filter():
-            return True
-        if self.server:
-            self.post_message(self.ScopeLifted())
-        return bool(self.server)
+        return self.end_filter() or self.show_server("")
 
     def action_repeat(self) -> None:
         """Refresh the lists of the shown servers."""

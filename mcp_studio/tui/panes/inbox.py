@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
-from concurrent.futures import CancelledError
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +15,6 @@ from mcp_studio.present import questions, units
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import OURS, Answer, InputRequest
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.vault.file import file_in
 
 if TYPE_CHECKING:
     from mcp_studio.tui.screens.dialog import Dialog
@@ -27,10 +24,6 @@ _PAUSE = 0.4
 """Seconds without a change after which the focused field counts as unused."""
 _DEAF = 0.5
 """Seconds in which a dialog that opened by itself takes no answer: keys may be meant for the screen below it."""
-_AGAIN = 20.0
-"""Seconds after an answer in which a second question means that the passphrase was wrong."""
-_REST = 10.0
-"""Seconds without a new question after the person gave no passphrase."""
 
 
 class InboxController:
@@ -206,41 +199,3 @@ class InboxController:
             self._show_call(chosen)
         else:
             self._offer()
-
-
-class PassphraseAsker:
-    """Asks for the passphrase, one question at a time. It belongs to the app's loop; other threads call it."""
-
-    def __init__(self, app: StudioApp) -> None:
-        self._app = app
-        self._loop = asyncio.get_running_loop()
-        self._turn = asyncio.Lock()
-        self._answered = self._refused = -_REST
-
-    def ask(self, new: bool) -> str:
-        """Ask for the passphrase; empty if the person gave none."""
-        try:
-            return asyncio.run_coroutine_threadsafe(self._ask(new), self._loop).result()
-        except (CancelledError, RuntimeError):  # the app has ended meanwhile
-            return ""
-
-    async def _ask(self, new: bool) -> str:
-        async with self._turn:
-            now, file = time.monotonic(), file_in(self._app.studio.paths.state)
-            if new:
-                reason = f"Tokens and secrets will be stored in {file}, encrypted under the passphrase that you choose."
-            elif now - self._refused < _REST:
-                return ""
-            else:
-                again = "That was not the passphrase of the file. " if now - self._answered < _AGAIN else ""
-                reason = f"{again}Tokens and secrets are stored in {file}, which is encrypted. Its passphrase opens it."
-            from mcp_studio.tui.screens.secrets import Passphrase
-
-            done: asyncio.Future[str | None] = self._loop.create_future()
-            dialog = Passphrase(reason, new=new)
-            self._app.call_later(self._app.push_screen, dialog, lambda text: done.done() or done.set_result(text))
-            if text := await done:
-                self._answered = time.monotonic()
-            else:
-                self._refused = time.monotonic()
-            return text or ""

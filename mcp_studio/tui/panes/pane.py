@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.safetext import safe
-from mcp_studio.tui.actions import Scope, bindings
+from mcp_studio.tui.actions import PANES, Scope, bindings
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Steady
@@ -30,7 +30,7 @@ class Pane(Vertical, Steady):
     """
 
     app = getters.app(StudioApp)
-    number: ClassVar[int] = 0
+    number: ClassVar[int]
     scope: ClassVar[Scope]
     ALLOW_MAXIMIZE = True
     tabs_line = getters.query_one(TabLine)
@@ -39,12 +39,13 @@ class Pane(Vertical, Steady):
     """The filter of a pane that has one; mounted with its first use, and shown only while in use."""
 
     def __init_subclass__(cls, scope: Scope) -> None:
-        cls.scope = scope
+        cls.scope, cls.number = scope, PANES.index(scope) + 1
         cls.BINDINGS = bindings(scope)  # pyright: ignore[reportConstantRedefinition]
         super().__init_subclass__()
 
     def __init__(self) -> None:
         super().__init__(id=self.scope)
+        self.show_title(self.scope.title())
         self._wanted: Sequence[Widget] = ()
 
     def show_title(self, title: str) -> None:

@@ -24,7 +24,6 @@ from mcp_studio.present import blocks, connections, outcomes, units
 from mcp_studio.protocol.message import LargeResult, whole
 from mcp_studio.protocol.views import ToolView, app_of
 from mcp_studio.safetext import safe
-from mcp_studio.tui import server_files
 from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.panes.pane import Pane, Place
 from mcp_studio.tui.views.json_view import JsonView, first_objects, marks_of
@@ -50,7 +49,6 @@ _BEFORE = 20
 class ResultPane(Pane, scope="result"):
     """The newest result of the shown entry."""
 
-    number = 4
     place = getters.query_one("#result-view", Vertical)
 
     class RerunRequested(Message):
@@ -92,7 +90,6 @@ class ResultPane(Pane, scope="result"):
         yield Place(id="result-view")
 
     def on_mount(self) -> None:
-        self.show_title("Result")
         self._clock = self.set_interval(0.1, self.show_progress, pause=True)
         self.show(None, None)
 
@@ -134,13 +131,17 @@ class ResultPane(Pane, scope="result"):
         line = self.query_one("#result-running")
         line.display = running
         if running and not line.children:
-            answer = Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending")
-            held = Button("Release…", id="held", variant="primary", compact=True, action="screen.trace('breakpoints')")
-            stop = Button("Cancel", id="cancel", compact=True, action="screen.cancel")
-            answer.display = held.display = False
+            from textual.widgets import ProgressBar
+
             text = Static(id="progress-text", markup=False)
             text.can_focus = True  # and not the button: a second enter must not cancel the call
-            line.mount(text, answer, held, stop)
+            line.mount(
+                ProgressBar(1, show_eta=False),  # without a total, it redraws itself 15 times a second even if hidden
+                text,
+                Button("Answer", id="answer", variant="primary", compact=True, action="screen.pending"),
+                Button("Release…", id="held", variant="primary", compact=True, action="screen.trace('breakpoints')"),
+                Button("Cancel", id="cancel", compact=True, action="screen.cancel"),
+            )
         if running:
             self.show_progress()
             self._clock.resume()
@@ -192,9 +193,10 @@ class ResultPane(Pane, scope="result"):
             note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV"
         self.show_note(note)
         views = [view] if view is not None else []
-        if isinstance(outcome, Lost):
+        if self.call is not None and isinstance(outcome, Lost):
             views.append(Static(Content.assemble(*connections.http_parts(outcome.error, why=""))))
-            views.append(Button("Exit report", compact=True, action="screen.exit_report"))
+            action = f"screen.server('exit_report', {self.call.ref.server!r})"
+            views.append(Button("Exit report", compact=True, action=action))
         self.put(self.place, views)
 
     def _view(self, outcome: CallOutcome) -> Widget:
@@ -283,13 +285,9 @@ class ResultPane(Pane, scope="result"):
         self._draw_status()
         if self.query_one("#progress-text").has_focus:
             self.screen.set_focus(self.entry_point())  # the button of what the call waits for now
-        progress, bar = call.progress, self.query_one_optional(ProgressBar)
-        if bar is not None:
-            bar.display = progress is not None and progress.total is not None
+        progress, bar = call.progress, self.query_one(ProgressBar)
+        bar.display = progress is not None and progress.total is not None
         if progress is not None and progress.total is not None:
-            if bar is None:  # not before: a bar redraws itself 15 times a second even if hidden
-                bar = ProgressBar(show_eta=False)
-                self.query_one("#result-running").mount(bar, before=0)
             bar.update(total=progress.total, progress=progress.done)
         text = "" if progress is None else progress.message or ("" if progress.total else f"{progress.done:g}")
         if call.as_task is not None:
@@ -317,8 +315,7 @@ class ResultPane(Pane, scope="result"):
             yield freshness, "$quiet"
         manager, name = self.app.studio.manager, call.ref.server
         if name in manager.names() and wants_handshake(outcome, manager.status(name)):
-            what = 'The server still sends requests of its own: era = "legacy" makes it work (palette: legacy era).'
-            yield what, "$accent"
+            yield 'The server still sends requests of its own: era = "legacy" in its entry makes it work.', "$accent"
         watched = self.app.studio.subscriptions.get(name, call.ref.name) if call.ref.kind == "resource" else None
         if watched is not None and watched.unread:
             again = f"The resource has changed since it was read; {self.app.key_of('repeat')} reads it again."
@@ -455,25 +452,6 @@ class ResultPane(Pane, scope="result"):
         from mcp_studio.tui.screens.result_parts import open_outside
 
         await open_outside(self.app, block)
-
-    @work(group="legacy", exclusive=True)
-    async def action_legacy(self) -> None:
-        """Reconnect the server of this call in the legacy era."""
-        call, manager = self.call, self.app.studio.manager
-        if call is None or call.ref.server not in manager.names() or not manager.status(call.ref.server).modern:
-            self.app.say("No result of a server in the modern era is shown.", "warning")
-            return
-        from mcp_studio.tui.screens.dialog import Choose, Item
-
-        name = call.ref.server
-        options = [Item("until the studio ends", "now")]
-        if server_files.ours(source := self.app.studio.manager.config(name).source):
-            options.append(Item(f"from now on: saved in {source.file}", "file"))
-        title = f'Reconnect {name} with era = "legacy"'
-        if where := await self.app.push_screen_wait(Choose(title, options)):
-            await server_files.keep_legacy(self.app.studio, name, save=where == "file")
-            again = self.app.key_of("repeat")
-            self.app.say(f"{safe(name, 60)} is reconnected in the legacy era. {again} re-runs the call.")
 
 
 def is_held(studio: Studio, call: Call) -> bool:

@@ -127,7 +127,6 @@ def _error_in_short(error: StudioError) -> str:
 class ServersPane(Pane, scope="servers"):
     """The list of servers; moving the cursor narrows the catalog to the server under it."""
 
-    number = 1
     list = getters.query_one("#server-list", VirtualList)
 
     @dataclass
@@ -151,8 +150,6 @@ class ServersPane(Pane, scope="servers"):
         """The newest end of each server that the person has been told."""
         self._unseen: set[str] = set()
         """Servers that ended by themselves since the person last looked."""
-        self._scope = ""
-        """The only server that the catalog shows; empty for all."""
         self._folded: set[str] = set()
         """Groups whose members are hidden."""
         self._watched: dict[str, tuple[str, ...]] = {}
@@ -162,9 +159,6 @@ class ServersPane(Pane, scope="servers"):
 
     def compose(self) -> ComposeResult:
         yield VirtualList(self._draw, key=_key, id="server-list")
-
-    def on_mount(self) -> None:
-        self.refresh_servers()
 
     def entry_point(self) -> Widget:
         return self.list
@@ -206,8 +200,6 @@ class ServersPane(Pane, scope="servers"):
             if globs != self._watched.get(name, ()):
                 self._watched[name] = globs
                 self.run_worker(self._reload(name, globs), group=f"watch {name}", exclusive=True)
-        if self._scope not in self._rows:
-            self.scope_to("")
         self._fill()
 
     async def _reload(self, name: str, globs: tuple[str, ...]) -> None:
@@ -266,7 +258,6 @@ class ServersPane(Pane, scope="servers"):
         self.list.empty = "No server matches. Esc ends the filter." if self._rows else none
         rows = self._arranged(found)
         self.list.show(rows)
-        self.show_title("Servers")
         self.show_note(f"{len(found):,} of {len(self._rows):,}" if words else "")
         # Its own rows and the border; `auto` would ask a list that draws only what is seen.
         self.list.styles.height = max(2, len(rows)) if self._rows else 4
@@ -315,18 +306,12 @@ class ServersPane(Pane, scope="servers"):
     def scope_catalog(self) -> None:
         """Show the offers of the server under the cursor in the catalog."""
         if self.list.has_focus:
-            self.scope_to(self.current)
+            self.post_message(self.Selected(self.current))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         """Choose a row by a click even if the cursor is already on it."""
         if event.widget is self.list:
-            self.call_after_refresh(lambda: self.scope_to(self.current))
-
-    def scope_to(self, name: str) -> None:
-        """Let the catalog show only this server, or all servers again."""
-        if name != self._scope and (not name or len(self._rows) > 1):
-            self._scope = name
-            self.post_message(self.Selected(name))
+            self.call_after_refresh(self.scope_catalog)
 
     def go_to(self, name: str) -> None:
         self.filter.value = ""
@@ -339,11 +324,7 @@ class ServersPane(Pane, scope="servers"):
         self.screen.set_focus(self.list)
 
     def step_back(self) -> bool:
-        if self.end_filter():
-            return True
-        scoped = bool(self._scope)
-        self.scope_to("")
-        return scoped
+        return self.end_filter()
 
     # Actions on the server under the cursor
 

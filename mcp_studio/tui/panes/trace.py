@@ -51,7 +51,6 @@ _KINDS: dict[str, EntryKind] = {"tools/call": "tool", "prompts/get": "prompt", "
 class TracePane(Pane, scope="trace"):
     """A table of messages with a query above it, and on huge screens the exchange under the cursor beside it."""
 
-    number = 5
     query_line = getters.query_one(QueryLine)
     table = getters.query_one(TraceTable)
 
@@ -89,7 +88,6 @@ class TracePane(Pane, scope="trace"):
             yield Vertical(header, TraceTable(self.recording, header, empty=_EMPTY), id="messages")
 
     def on_mount(self) -> None:
-        self.show_title("Trace")
         self._clock = self.set_interval(_EVERY, self._refresh, pause=True)
 
     def on_unmount(self) -> None:
