@@ -14,7 +14,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice, pairwise
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
@@ -52,9 +52,9 @@ _STRING_MOST = 1 << 18
 _KEY_MOST = 1 << 16
 """Bytes of a key at most; a longer key is treated as a value."""
 _LARGE = 4 << 20
-"""Bytes of a container from which on its children are found in a thread, and by msgspec."""
-_TOKENS_MOST = 2_000_000
-"""Strings, brackets and commas of a container that are read, in two seconds at most."""
+"""Bytes of a container from which on its children are found in a thread."""
+_TOKENS_MOST = 5_000_000
+"""Strings, brackets and commas of a container that are read, in five seconds at most."""
 _SPACE = rb"[ \t\r\n]*+"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
@@ -109,27 +109,6 @@ def children_of(data: bytes | memoryview, start: int, most: int = _TOKENS_MOST) 
     return Children(starts, len(data))
 
 
-def _children_of_large(text: memoryview, start: int) -> Children | None:
-    """As `children_of` in a tenth of the time, for a container that is the whole text, which begins at `start`.
-
-    Returns None if the text is not JSON, or has the same key twice.
-    """
-    from msgspec import MsgspecError, Raw
-    from msgspec.json import decode
-
-    starts, at = array("Q"), 1
-    try:
-        values = decode(text, type=dict[str, Raw]).values() if text[0] == ord("{") else decode(text, type=list[Raw])
-    except (MsgspecError, RecursionError):
-        return None
-    for value in values:
-        at = _blank_end(text, at)
-        starts.append(start + at)
-        _, begin = _key_at(text, at) or (at, at)
-        at = _blank_end(text, begin + len(memoryview(value))) + 1
-    return Children(starts, start + at - 1) if at == len(text) else None
-
-
 _TABLE = re.compile(rb"(?:\A|:)" + _SPACE + rb"(?=\[" + _SPACE + rb"\{)")
 ROWS_MOST = 10_000
 """The most rows of a table."""
@@ -154,20 +133,13 @@ def _key_at(data: bytes | memoryview, at: int) -> tuple[int, int] | None:
     return (found.end(1), found.end()) if found else None
 
 
-class _Lines(NamedTuple):
-    """The text of an open string, and the places where its rows begin."""
-
-    text: str
-    starts: array[int]
-
-
 class JsonTree:
     """The rows of a JSON text. An open container ends with a closing row; an open string has its lines below."""
 
     def __init__(self, data: bytes | memoryview) -> None:
         self.data = memoryview(data)
         self.starts, self.levels = array("Q"), bytearray()
-        self._lines: dict[int, _Lines] = {}
+        self._lines: dict[int, list[str]] = {}
         """The lines of open strings, by the byte at which the string's row begins."""
         begin = _blank_end(data, 0)
         if begin < len(data):
@@ -220,16 +192,13 @@ class JsonTree:
 
     def line(self, row: int) -> str:
         """A line of an open string as safe text."""
-        text, starts = self._lines[self.starts[row]]
-        place = row - self.owner(row) - 1
-        end = starts[place + 1] if place + 1 < len(starts) else len(text)
-        return text[starts[place] : end].removesuffix("\n")
+        return self._lines[self.starts[row]][row - self.owner(row) - 1].removesuffix("\n")
 
     def line_of(self, row: int, offset: int) -> int:
         """The row of an open string that shows one of its bytes."""
         inside = self.value_start(row) + 1
         before = len(safe(decode(self.data[inside : _parted(self.data, inside, offset)]), _STRING_MOST, lines=True))
-        return row + bisect_right(self._lines[self.starts[row]].starts, before)
+        return row + bisect_right([*accumulate(map(len, self._lines[self.starts[row]]), initial=0)], before)
 
     # Values
 
@@ -294,37 +263,31 @@ class JsonTree:
         """The bytes of a value."""
         return self.value_end(row) - self.value_start(row)
 
-    def children(self, row: int) -> Children:
-        """The children of a container."""
-        start = self.value_start(row)
-        large = _children_of_large(self.data[start : self.value_end(row)], start) if self.size(row) > _LARGE else None
-        return large or children_of(self.data, start)
-
     def open(self, row: int, width: int, children: Children | None = None) -> bool:
         """Show the inside of a value if it has one; `children` if they are known. A string wraps at `width`."""
         start, level = self.starts[row], self.levels[row]
         if self.is_container(row) and level < _DEEPEST:
-            inner, closing = children or self.children(row)
+            inner, closing = children or children_of(self.data, self.value_start(row))
             levels = bytes([level + 1]) * len(inner) + bytes([_CLOSING + level])
             self._replace(row + 1, 0, inner + array("Q", [closing]), levels)
         elif self.is_string(row):
             lines = self._lines[start] = self._wrap(row, width)
-            self._replace(row + 1, 0, array("Q", [start]) * len(lines.starts), bytes([_LINE]) * len(lines.starts))
+            self._replace(row + 1, 0, array("Q", [start]) * len(lines), bytes([_LINE]) * len(lines))
         return self.is_open(row)
 
-    def _wrap(self, row: int, width: int) -> _Lines:
+    def _wrap(self, row: int, width: int) -> list[str]:
         inside, end = self.value_start(row) + 1, self.value_end(row)
         shown = _parted(self.data, inside, inside + _STRING_MOST)
         text = safe(decode(self.data[inside:shown]), _STRING_MOST, lines=True)
         if shown < end - 1:
             text += "…\nThere is more; it can be copied."
-        return _Lines(text, break_rows(text, width))
+        return [text[begin:end] for begin, end in pairwise((*break_rows(text, width), len(text)))]
 
     def close(self, row: int) -> None:
         """Hide the inside of a value."""
         start = self.starts[row]
-        if lines := self._lines.pop(start, None):
-            self._replace(row + 1, len(lines.starts), array("Q"), b"")
+        if (lines := self._lines.pop(start, None)) is not None:
+            self._replace(row + 1, len(lines), array("Q"), b"")
             return
         closing = self._closing(row)
         for inner in self.open_strings:
@@ -441,7 +404,7 @@ class JsonView(SearchView, CursorView):
             then()
 
     async def _open_large(self, tree: JsonTree, start: int, then: Callable[[], object]) -> None:
-        children = await asyncio.to_thread(tree.children, tree.row_of(start))
+        children = await asyncio.to_thread(children_of, tree.data, tree.value_start(tree.row_of(start)))
         if tree is self._json and not tree.is_open(row := tree.row_of(start)):
             self._open(row, then, children)
 
