@@ -48,7 +48,6 @@ from mcp_studio.tui.views.rows import (
     cut,
     fit,
     glyphs,
-    make_safe,
     mark_matches,
     spread,
     width_of,
@@ -153,7 +152,7 @@ def test_every_sign_is_one_cell_and_the_plain_set_is_ascii() -> None:
 
 
 def rows(text: str, width: int = 20) -> list[str]:
-    whole = make_safe(text)
+    whole = safe(text, len(text), lines=True)
     starts = [*break_rows(whole, width), len(whole)]
     return [whole[start:end].removesuffix("\n") for start, end in pairwise(starts)]
 

@@ -326,7 +326,7 @@ class Items:
         form, item, row = self._form, self.row, self._form.row
         if item is not None and row is not None and item.kind == "item":
             form.typed()
-            form.follow((*form.model.move(item.path, by), *row.path[len(item.path) :]), row.kind)
+            form.go_to((*form.model.move(item.path, by), *row.path[len(item.path) :]))
 
     def duplicate(self) -> None:
         """Insert a copy of the item after it."""

@@ -328,8 +328,7 @@ class FormModel:
         Raises:
             NoPlace: the value has no such place.
         """
-        state = self._read(path)
-        self._edit(replace(state, value=self._with(state.value, path, value)), path, typing=typing)
+        self._edit(self._with(self._read(path), path, value), path, typing=typing)
 
     def clear(self, row: Row, *, typing: Hashable = None) -> None:
         """Remove the value, so that it is not sent. Items and entries become blank instead."""
@@ -345,15 +344,16 @@ class FormModel:
         pending = {at: text for at, text in self.pending.items() if at[: len(path)] != path}
         return replace(self._state, pending=pending)
 
-    def _with(self, value: Json, path: Path, new: Json) -> Json:
-        """The value with `new` at a place; missing objects on the way start as their schema says."""
+    def _with(self, state: State, path: Path, new: Json) -> State:
+        """The state with `new` at a place of the value; missing objects on the way start as their schema says."""
+        value = state.value
         for length in range(1, len(path)):
             above = path[:length]
             if place.get_or_none(value, above) is None and isinstance(path[length], str):
                 field = self.field_at(above)
                 blank = fields.starter(self.settle(above, field, None)) if field else None
                 value = place.put(value, above, blank if isinstance(blank, dict) else {}, self._before(value, above))
-        return place.put(value, path, new, self._before(value, path))
+        return replace(state, value=place.put(value, path, new, self._before(value, path)))
 
     def _before(self, value: Json, path: Path) -> tuple[str, ...] | None:
         """The keys of the fields before this one, after which a new key is put; None if a new key comes last."""
@@ -420,7 +420,7 @@ class FormModel:
         former = {**state.former, path: values}
         chosen = {at: one for at, one in state.chosen.items() if at[: len(path)] != path}
         state = replace(state, former=former, chosen={**chosen, path: variant}, folds={**state.folds, path: True})
-        self._edit(replace(state, value=self._with(state.value, path, value)), path)
+        self._edit(self._with(state, path, value), path)
 
     # Lists and maps
 
@@ -435,7 +435,7 @@ class FormModel:
         pending = {at: text for at, text in rest.pending.items() if at != holder}
         state = replace(rest, pending=pending, folds={**rest.folds, holder: True, path: True})
         items = self.items(holder)
-        self._edit(replace(state, value=self._with(state.value, holder, [*items[:at], value, *items[at:]])), path)
+        self._edit(self._with(state, holder, [*items[:at], value, *items[at:]]), path)
         return path
 
     def duplicate(self, path: Path) -> Path:
@@ -450,19 +450,12 @@ class FormModel:
         self._edit(replace(state, value=place.remove(state.value, path)), path[:-1])
 
     def move(self, path: Path, by: int) -> Path:
-        """Move an item in its list; returns its new place."""
+        """Move an item in its list by one place, 1 or -1; returns its new place."""
         value, new = place.move(self.value, path, by)
-        if new == path:
-            return path
-        old, to = int(path[-1]), int(new[-1])
-
-        def rename(part: str | int) -> str | int:
-            if part == old or not isinstance(part, int):
-                return to if part == old else part
-            return part - (old < part <= to) + (to <= part < old)
-
-        state = followed(self._state, path[:-1], rename)
-        self._edit(replace(state, value=value), new, typing=("move", path[:-1]))
+        if new != path:
+            swapped = {path[-1]: new[-1], new[-1]: path[-1]}
+            state = followed(self._state, path[:-1], lambda part: swapped.get(part, part))
+            self._edit(replace(state, value=value), new)
         return new
 
     def rename(self, path: Path, key: str) -> Path:
@@ -481,7 +474,7 @@ class FormModel:
         """Add an entry to a map; returns its place."""
         path = (*holder, key)
         state = replace(self._read(path), folds={**self._state.folds, holder: True, path: True})
-        self._edit(replace(state, value=self._with(state.value, path, fields.starter(field.of(key)))), path)
+        self._edit(self._with(state, path, fields.starter(field.of(key))), path)
         return path
 
     def key_problem(self, holder: Path, key: str, now: str | None) -> str:

@@ -322,12 +322,6 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
         deeper = below is not None and rows[index].fold and below.path[: len(path)] == path and below.kind != "add"
         self.go(index + 1 if inside and deeper else index)
 
-    def follow(self, path: Path, kind: Kind) -> None:
-        """Stay on the current row after an edit moved it to another place."""
-        self._key = path, kind
-        self.tell()
-        self.reopen()
-
     def leave(self) -> None:
         """End everything that belongs to the row that the person leaves."""
         self._refusal = ""

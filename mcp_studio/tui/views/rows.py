@@ -55,7 +55,7 @@ _LOOKS = {
 _SHORT = 12
 """The width in cells below which a name is cut at its end instead of in its middle."""
 _MOST = 16_000_000
-"""Characters of a text that are made safe at most, which takes a second; ASCII is shown whole."""
+"""Characters of a text that are shown at most."""
 # Characters of one cell each, so that characters can be counted instead of cells.
 _SINGLE = re.compile("[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2500-\u25fc]*")
 _LINE = re.compile("[^\n]+|(?<![^\n])(?=\n)")
@@ -120,12 +120,6 @@ def mark_matches(text: str, words: Sequence[str], look: str | Style = "", found:
 def mark_pieces(pieces: Iterable[Piece], words: Sequence[str], found: str | Style = "match") -> list[Piece]:
     """Pieces with every occurrence of the words within one of them in the look `found`."""
     return [part for text, look in pieces for part in mark_matches(text, words, look, found)]
-
-
-def make_safe(text: str) -> str:
-    """A safe text with its line ends; of a very long text, only the beginning and the number of characters left out."""
-    plain = text.isascii() and text.replace("\n", "").isprintable()  # already safe: `safe` takes ten times as long
-    return text if plain else safe(text, _MOST, lines=True)
 
 
 def break_rows(text: str, width: int) -> array[int]:
@@ -692,7 +686,7 @@ class TextView(SearchView):
         text = "".join(piece if isinstance(piece, str) else text_of_piece(piece) for piece in pieces)
         # Lone surrogates cannot be encoded, so an escape replaces each.
         self._source = text.encode("utf-8", "backslashreplace").decode()
-        self._text = make_safe(self._source)
+        self._text = safe(self._source, _MOST, lines=True)
         if len(self._pages) > 1:
             self.post_message(self.Turned(page + 1, len(self._pages)))
         self._starts = array("Q")
