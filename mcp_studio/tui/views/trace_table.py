@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from textual.message import Message
@@ -34,7 +34,8 @@ _LISTS = (*LISTS, "tasks/list", *(f"notifications/{name}_changed" for name in LI
 _FAILED = ("4", "5", "f")
 """The first characters of an HTTP status that means a failure."""
 _HEADS = 8
-"""HTTP messages between two list messages that are folded with them."""
+"""Two list messages fewer entries apart, with only HTTP messages between them, belong to one refresh."""
+_PLAIN, _HTTP = codes("request", "notification", "result"), codes("http")
 NAMES = {"lost": "no reply"}
 """The names of outcomes on the screen, where they differ from the outcome's own name."""
 _PARAMETERS = {
@@ -257,32 +258,6 @@ def _value(value: Json) -> str:
     return " ".join(text[:_LONGEST].split())
 
 
-# Refreshes of lists, which are folded
-
-
-_PLAIN, _HTTP = codes("request", "notification", "result"), codes("http")
-
-
-def refreshes(columns: Columns, first: int, last: int) -> Iterator[int]:
-    """The rows from `first` to before `last` that continue a refresh of lists, ascending: a row about lists whose
-    predecessor is about lists, too. HTTP messages between two such rows are included.
-    """
-    lists = {columns.methods.get(name) for name in _LISTS}
-
-    def about_lists(row: int) -> bool:
-        return columns.method[row] in lists and columns.kind[row] in _PLAIN and not columns.flags[row] & bits.BY_HAND
-
-    def between(row: int) -> bool:
-        return columns.kind[row] in _HTTP and _text(columns, "method", row)[:1] not in _FAILED
-
-    for row, method in enumerate(columns.method[first:last], first):
-        if method in lists and about_lists(row):
-            above = range(row - 1, max(-1, row - _HEADS), -1)
-            before = next((at for at in above if not between(at)), None)
-            if before is not None and about_lists(before):
-                yield from range(before + 1, row + 1)
-
-
 # The table
 
 _FRAME = 1 / 15
@@ -329,7 +304,8 @@ class TraceTable(CursorView):
         self.search = None
         self._unfolded: array[int] = array("I")
         """The numbers of the entries that have a row while there is no query, ascending."""
-        self._folded_up_to = 0
+        self._folded_up_to, self._refresh = 0, -_HEADS
+        """The last entry that was folded or has a row; and the last one about lists, if a refresh may go on there."""
         self._first, self._total, self._revision = source.first_number, 0, -1
         self._at = 0
         """The number of the entry under the cursor."""
@@ -381,18 +357,29 @@ class TraceTable(CursorView):
 
     def toggle_folds(self) -> None:
         self.folds = not self.folds
-        self._unfolded, self._folded_up_to = array("I"), 0
+        self._unfolded, self._folded_up_to, self._refresh = array("I"), 0, -_HEADS
         self.look_at_store()
 
     def _fold(self) -> None:
-        columns, first = self._source.columns, self._source.columns.first
-        begin = max(first, self._folded_up_to + 1 - _HEADS)  # HTTP messages are folded once a list message follows them
-        rows = range(begin - first, self._total + 1 - first)
-        folded = {*refreshes(columns, rows.start, rows.stop)} if self.folds else ()
-        del self._unfolded[bisect_left(self._unfolded, begin) :]
-        self._unfolded.extend(first + row for row in rows if row not in folded)
+        """Give a row to each new entry that does not continue a refresh of lists: messages about lists, one after
+        another. HTTP messages between two of them are folded with them.
+        """
+        columns, rows, first = self._source.columns, self._unfolded, self._source.columns.first
+        lists = {columns.methods.get(name) for name in _LISTS}
+        for number in range(max(first, self._folded_up_to + 1), self._total + 1):
+            row = number - first
+            kind = columns.kind[row]
+            about_lists = columns.method[row] in lists and kind in _PLAIN and not columns.flags[row] & bits.BY_HAND
+            if about_lists and self.folds and number - self._refresh < _HEADS:
+                del rows[bisect_right(rows, self._refresh) :]
+            else:
+                rows.append(number)
+            if about_lists:
+                self._refresh = number
+            elif kind not in _HTTP or _text(columns, "method", row)[:1] in _FAILED:
+                self._refresh = -_HEADS
         self._folded_up_to = self._total
-        del self._unfolded[: bisect_left(self._unfolded, self._first)]
+        del rows[: bisect_left(rows, self._first)]
 
     @property
     def folded(self) -> bool:
