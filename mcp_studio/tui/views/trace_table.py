@@ -304,8 +304,8 @@ class TraceTable(CursorView):
         self.search = None
         self._unfolded: array[int] = array("I")
         """The numbers of the entries that have a row while there is no query, ascending."""
-        self._folded_up_to, self._refresh = 0, -_HEADS
-        """The last entry that was folded or has a row; and the last one about lists, if a refresh may go on there."""
+        self._refresh = -_HEADS
+        """The number of the last entry about lists, if a refresh of lists may go on after it."""
         self._first, self._total, self._revision = source.first_number, 0, -1
         self._at = 0
         """The number of the entry under the cursor."""
@@ -357,7 +357,7 @@ class TraceTable(CursorView):
 
     def toggle_folds(self) -> None:
         self.folds = not self.folds
-        self._unfolded, self._folded_up_to, self._refresh = array("I"), 0, -_HEADS
+        self._unfolded, self._total, self._refresh = array("I"), 0, -_HEADS
         self.look_at_store()
 
     def _fold(self) -> None:
@@ -366,7 +366,7 @@ class TraceTable(CursorView):
         """
         columns, rows, first = self._source.columns, self._unfolded, self._source.columns.first
         lists = {columns.methods.get(name) for name in _LISTS}
-        for number in range(max(first, self._folded_up_to + 1), self._total + 1):
+        for number in range(max(first, self._total + 1), self._source.total + 1):
             row = number - first
             kind = columns.kind[row]
             about_lists = columns.method[row] in lists and kind in _PLAIN and not columns.flags[row] & bits.BY_HAND
@@ -378,7 +378,7 @@ class TraceTable(CursorView):
                 self._refresh = number
             elif kind not in _HTTP or _text(columns, "method", row)[:1] in _FAILED:
                 self._refresh = -_HEADS
-        self._folded_up_to = self._total
+        self._first, self._total = self._source.first_number, self._source.total
         del rows[: bisect_left(rows, self._first)]
 
     @property
@@ -441,11 +441,9 @@ class TraceTable(CursorView):
         else:
             number, above = self._numbers[min(self.top, self.row_count - 1)], 0
         self._revision = source.revision
-        self._first, self._total = source.first_number, source.total if len(source) else 0
+        self._fold()
         if self.search is not None:
             self.search.pull(_SLICE)
-        else:
-            self._fold()
         (self._clock.resume if self._searching else self._clock.pause)()
         if self.following:
             self.rows_changed(self.row_count - height, cursor=self.row_count - 1)
