@@ -14,7 +14,7 @@ from functools import cache
 from itertools import accumulate, islice
 from operator import mul
 from textwrap import wrap
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.cells import cell_len, get_character_cell_size, set_cell_size
 from rich.segment import Segment
@@ -156,47 +156,29 @@ def _row_of(width: int) -> re.Pattern[str]:
 # Signs, each one cell wide, with a plain ASCII set for terminals without them
 
 
-class Glyphs(NamedTuple):
+class Glyphs:
     """A set of signs."""
 
-    folded: str = "▸"
-    unfolded: str = "▾"
-    sent: str = "→"
-    received: str = "←"
-    by_hand: str = "»"
-    ok: str = "✓"
-    bad: str = "✗"
-    on: str = "●"
-    half: str = "◐"
-    off: str = "○"
-    waiting: str = "⚑"
-    warning: str = "▲"
-    mark: str = "▌"
-    more: str = "…"
-    dot: str = "·"
-    dash: str = "—"
-    line: str = "─"
-    bar: str = "│"
-    full: str = "▓"
-    new: str = "+"
-    changed: str = "±"
-    gone: str = "-"
-    watched: str = "◉"
-    follows: str = "↳"
-    under: str = "└"
-    marked: str = "◆"
-    said: str = "◇"
-    marked_said: str = "◈"
-    begin: str = "├"
-    end: str = "┤"
-    stray: str = "≠"
-    up: str = "↑"
-    down: str = "↓"
+    folded, unfolded, sent, received, by_hand = "▸▾→←»"
+    ok, bad, warning, on, half, off, waiting = "✓✗▲●◐○⚑"
+    mark, more, dot, dash, line, bar, full = "▌…·—─│▓"
+    new, changed, gone, watched, follows, under = "+±-◉↳└"
+    marked, said, marked_said, begin, end, stray = "◆◇◈├┤≠"
+    up, down, remove, menu = "↑↓×⋮"
 
 
-_PLAIN = str.maketrans("▸▾→←»✓✗●◐○⚑▲▌…·—─│▓±◉↳└◆◇◈├┤≠↑↓", '+-><=vx*~o?!>~.--|#~@\\\\#"&||#^v')
-UNICODE = Glyphs()
-ASCII = Glyphs(*(sign.translate(_PLAIN) for sign in UNICODE))
+class PlainGlyphs(Glyphs):
+    """The signs in ASCII."""
+
+    folded, unfolded, sent, received, by_hand = "+-><="
+    ok, bad, warning, on, half, off, waiting = "vx!*~o?"
+    mark, more, dot, dash, line, bar, full = ">~.--|#"
+    new, changed, gone, watched, follows, under = "+~-@\\\\"
+    marked, said, marked_said, begin, end, stray = '#"&||#'
+    up, down, remove, menu = "^vx:"
+
+
+UNICODE, ASCII = Glyphs(), PlainGlyphs()
 
 _chosen = UNICODE
 
