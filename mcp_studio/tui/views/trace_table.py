@@ -49,6 +49,7 @@ class Widths(NamedTuple):
     """Cells of each column; 0 if there is no room for the column."""
 
     time: int
+    way: int
     server: int
     method: int
     target: int
@@ -66,20 +67,14 @@ def widths_for(width: int) -> Widths:
     # Two cells in front and one behind, one for the direction, two between columns.
     used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
     rest = max(7, width - used)
-    if width < 80:
-        return Widths(clock, server, rest, 0, ms, size, status)
-    method = min(33, max(18, (rest - 2) * 3 // 5))
-    return Widths(clock, server, method, max(0, rest - 2 - method), ms, size, status)
+    method = rest if width < 80 else min(33, max(18, (rest - 2) * 3 // 5))
+    return Widths(clock, 1, server, method, max(0, rest - 2 - method), ms, size, status)
 
 
 def header(cells: Widths) -> str:
-    names = (
-        fit(" " * (cells.time > 12) + "Time", cells.time), " ", fit("Server", cells.server),
-        fit("Method" if cells.target else "Method, target", cells.method), fit("Target", cells.target),
-        fit("ms", cells.ms, right=True), fit("Size", cells.size, right=True),
-        fit("Status" if cells.status > 1 else "", cells.status),
-    )  # fmt: skip
-    return "  " + "  ".join(filter(None, names))
+    method, status = "Method" if cells.target else "Method, target", "Status" if cells.status > 1 else ""
+    names = ("Time", "", "Server", method, "Target", "ms", "Size", status)
+    return "  " + "".join(text for text, _ in _line([], cells, *((name, "") for name in names))).rstrip()
 
 
 def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
@@ -97,27 +92,22 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
     named = _indented(columns, row, safe(method, 120) or {"stray": "stdout"}.get(kind, kind))
     about = _about(recording, row, kind, cells.target + cells.method)
-    if apart := bool(cells.target and method):
+    if cells.target and method:
         named = cut_inside(named, cells.method)
     else:  # the target, or the text of a message without a method, begins in the column of the method
-        named, about = f"{named} {about}", ""
-    spare = 0 if apart or not cells.target else cells.target + 2
+        gap = 2 * bool(cells.target)
+        named, cells = f"{named} {about}", cells._replace(method=cells.method + gap + cells.target, target=0)
     ms, took = columns.ms(row), ""
     if outcome and kind in ("request", "result", "error"):
         took = signs.more if outcome == "open" else signs.dash
     if took and ms is not None:
         took = f"{ms:.1f}" if ms < 9.95 else f"{ms:.0f}" if ms < 99_950 else f"{ms / 1000:.0f} s"
     return _line(
-        _remarks((flags,)),
-        (fit(units.clock(columns.time[row], cells.time > 12), cells.time, right=True), "dim"),
-        way,
-        (fit(safe(_text(columns, "server", row), 80), cells.server), ""),
-        (fit(named, cells.method + spare), look),
-        (fit(about, 0 if spare else cells.target), "" if columns.target[row] else "dim"),
-        (fit(took, cells.ms, right=True), "dim"),
-        (fit(size_text(columns.size[row]), cells.size, right=True), "dim"),
-        (fit(f"{sign} {word}" if cells.status > 1 else sign, cells.status), mood),
-    )
+        _remarks((flags,)), cells,
+        (units.clock(columns.time[row], cells.time > 12), "dim"), way,
+        (safe(_text(columns, "server", row), 80), ""), (named, look), (about, "" if columns.target[row] else "dim"),
+        (took, "dim"), (size_text(columns.size[row]), "dim"), (f"{sign} {word}", mood),
+    )  # fmt: skip
 
 
 def draw_refreshes(recording: Recording, row: int, count: int, cells: Widths) -> list[Piece]:
@@ -130,16 +120,13 @@ def draw_refreshes(recording: Recording, row: int, count: int, cells: Widths) ->
     sign, word, mood = standing("request", "out", worst, "")
     server = safe(", ".join(servers), 80) if len(servers) == 1 else units.plural(len(servers), "server")
     return _line(
-        _remarks(columns.flags[at] for at in rows),
-        (fit(units.clock(columns.time[row], cells.time > 12), cells.time, right=True), "dim"),
-        (signs.folded, "dim"),
-        (fit(server, cells.server), "dim"),
-        (fit(f"{count:,} list messages", cells.method), "dim"),
-        (fit(safe(", ".join(name.removesuffix("/list") for name in lists), 200), cells.target), "dim"),
-        (fit("", cells.ms), ""),
-        (fit(size_text(sum(columns.size[at] for at in rows)), cells.size, right=True), "dim"),
-        (fit(f"{sign} {word}" if cells.status > 1 else sign, cells.status), "dim" if worst == "ok" else mood),
-    )
+        _remarks(columns.flags[at] for at in rows), cells,
+        (units.clock(columns.time[row], cells.time > 12), "dim"), (signs.folded, "dim"),
+        (server, "dim"), (f"{count:,} list messages", "dim"),
+        (safe(", ".join(name.removesuffix("/list") for name in lists), 200), "dim"),
+        ("", ""), (size_text(sum(columns.size[at] for at in rows)), "dim"),
+        (f"{sign} {word}", "dim" if worst == "ok" else mood),
+    )  # fmt: skip
 
 
 def _remarks(flags: Iterable[int]) -> list[Piece]:
@@ -152,10 +139,15 @@ def _remarks(flags: Iterable[int]) -> list[Piece]:
     return [mark, found[severity]] if marks else [found[severity], mark]
 
 
-def _line(remarks: list[Piece], *pieces: Piece) -> list[Piece]:
-    """Join the cells. Each gap belongs to the cell before it, which halves the pieces to style, filter and write."""
-    *most, (last, end) = [piece for piece in pieces if piece[0]]
-    return [*remarks, *((f"{text}  ", look) for text, look in most), (f"{last} ", end)]
+def _line(remarks: list[Piece], cells: Widths, *pieces: Piece) -> list[Piece]:
+    """Fit a text into each column. Each gap belongs to the cell before it: half as many pieces to style and write."""
+    line = list(remarks)
+    for name, width, (text, look) in zip(Widths._fields, cells, pieces, strict=True):
+        if width:
+            # A column of one cell has room for a sign alone, without its word.
+            text = text[:1] if width == 1 else f" {text}" if name == "time" and width > 12 else text
+            line.append((f"{fit(text, width, right=name in ('ms', 'size'))}  ", look))
+    return [*line[:-1], (line[-1][0][:-1], line[-1][1])]
 
 
 def arrow(direction: str) -> Piece:
