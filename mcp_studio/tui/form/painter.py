@@ -208,7 +208,7 @@ class Painter:
             mark = (on if option in listed.marked else off) if listed.marked or listed.many else ""
             drawn.spots.append((len(drawn.lines), at, at + width, index))
             look = "cursor" if index == listed.at else "list quiet" if option < 0 else "list"
-            add(mark + safe(listed.label(option), 200), look)
+            add(mark + safe(listed.labels[option], 200), look)
         for note in ("nothing fits" if not listed.options else "", listed.note):
             if note:
                 add(note, "list quiet")
