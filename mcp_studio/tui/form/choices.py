@@ -246,7 +246,6 @@ class Completions:
         if row is not None:
             form.leave()
             form.model.type(row, value)
-            form.tell()
             form.reopen()
 
 

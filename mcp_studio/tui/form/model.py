@@ -108,6 +108,8 @@ class FormModel:
     def __init__(self, form: fields.Form, value: Json = None, pending: Mapping[str, str] | None = None) -> None:
         self.form = form
         self.root = form.top
+        self.edits = 0
+        """The number of edits, undone and repeated ones included."""
         self._past: list[Step] = []
         self._future: list[Step] = []
         self._typing: Hashable = None
@@ -272,6 +274,7 @@ class FormModel:
             self._past = [*self._past[1 - MOST_STEPS :], (self._state, at)]
         self._typing, self._last = typing, now
         self._future = []
+        self.edits += 1
         self._redraw(replace(state, touched=state.touched | {at}))
         # The check was about the old value of this place, so its problems there no longer hold.
         self._checked = still_true(self._checked, at, self.value)
@@ -294,6 +297,7 @@ class FormModel:
         state, at = source.pop()
         target.append((self._state, at))
         self._typing, self._checked = None, ()
+        self.edits += 1
         self._redraw(state)
         self.open_to(at)
         return at
