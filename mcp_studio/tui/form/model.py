@@ -299,7 +299,6 @@ class FormModel:
         self._typing, self._checked = None, ()
         self.edits += 1
         self._redraw(state)
-        self.open_to(at)
         return at
 
     def replace(self, value: Json) -> None:

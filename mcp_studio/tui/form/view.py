@@ -269,16 +269,10 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
         """Go to the first row with an error, and show missing values everywhere; False if there is no error."""
         return self._go_to_problem(-1)
 
-    def focus_field(self, pointer: str) -> bool:
-        """Go to the row of this JSON pointer, or of the nearest place around it, and open the parts around it.
-
-        Returns False if no row shows the place.
-        """
-        path = path_of(pointer, self.model.value)
-        self.model.open_to(path)
-        if (index := self.model.nearest(path)) is not None:
-            self.go(self.model.inner_at(path, index))
-        return index is not None
+    def focus_field(self, pointer: str) -> None:
+        """Go to the row of this JSON pointer, or of the nearest place around it."""
+        if self.model.rows:
+            self.go_to(path_of(pointer, self.model.value))
 
     def on_descendant_focus(self) -> None:
         self._entered = True
@@ -313,7 +307,7 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
         self.show_current()
 
     def go_to(self, path: Path, *, inside: bool = False) -> None:
-        """Go to a place, or with `inside` to the first row in that place."""
+        """Open the parts around a place and go there, or with `inside` to the first row in that place."""
         self.model.open_to(path)
         index, rows = self.model.nearest(path), self.model.rows
         index = self._at if index is None else self.model.inner_at(path, index)
@@ -514,8 +508,7 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
             return
         self.leave()
         self._overlay.close()
-        index = self.model.row_at(at)
-        self.go(self._at if index is None else index)
+        self.go_to(at)
 
     def action_next_problem(self) -> None:
         if not self._go_to_problem(self._at):
@@ -528,9 +521,9 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
         place = self.model.row_problems.next_error(after, inside=folded)
         if place is None:
             self.redraw()
-            return False
-        self.go_to(place)
-        return True
+        else:
+            self.go_to(place)
+        return place is not None
 
     def _help(self):
         """The helper for the current field, which opens dialogs."""
