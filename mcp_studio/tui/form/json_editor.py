@@ -38,7 +38,7 @@ _LEAST_ROOM = 16
 class JsonArea(AreaEditor):
     """A text area that colours JSON, and shows a problem after the line that has it."""
 
-    COMPONENT_CLASSES: ClassVar = {f"json--{part}" for part in "key string number constant mark problem".split()}
+    COMPONENT_CLASSES: ClassVar = {f"json--{kind}" for kind in (*TOKENS.groupindex, "problem")}
     problem: JsonProblem | LimitExceeded | None = None
 
     def get_line(self, line_index: int) -> Text:

@@ -29,7 +29,7 @@ from mcp_studio.schema.place import has, path_of, pointer
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.rows import CursorView, Piece, SearchView, break_rows, cut, fit, glyphs, mark_pieces, width_of
 
-KEY, STRING, NUMBER, CONSTANT, MARK = "json--key", "json--string", "json--number", "json--constant", "json--mark"
+KEY, STRING, MARK = "json--key", "json--string", "json--mark"
 _BREAKS = re.compile(r"\s*[\r\n]\s*")
 TOKENS = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)|(?P<number>-?\d[\d.eE+-]*)'
@@ -324,8 +324,7 @@ def decode(raw: bytes | memoryview) -> str:
 
 def paint(text: str) -> list[Piece]:
     """A part of JSON text, already safe, as pieces in the colours of JSON."""
-    looks = {"key": KEY, "string": STRING, "number": NUMBER, "constant": CONSTANT}
-    return [(found[0], looks.get(found.lastgroup or "", MARK)) for found in TOKENS.finditer(text)]
+    return [(found[0], f"json--{found.lastgroup}") for found in TOKENS.finditer(text)]
 
 
 def marks_of(problems: Iterable[SchemaProblem], value: Json) -> dict[str, str]:
@@ -346,7 +345,7 @@ class JsonView(SearchView, CursorView):
     """Shows JSON text unchanged: with numbers as typed, duplicate keys, and broken parts."""
 
     BINDINGS = bindings("json")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {KEY, STRING, NUMBER, CONSTANT, MARK}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"json--{kind}" for kind in TOKENS.groupindex}
 
     def __init__(self, data: bytes | str | memoryview = b"", marks: Mapping[str, str] | None = None) -> None:
         super().__init__()

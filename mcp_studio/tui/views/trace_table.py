@@ -74,7 +74,7 @@ def widths_for(width: int) -> Widths:
 def header(cells: Widths) -> str:
     method, status = "Method" if cells.target else "Method, target", "Status" if cells.status > 1 else ""
     names = ("Time", "", "Server", method, "Target", "ms", "Size", status)
-    return "  " + "".join(text for text, _ in _line([], cells, *((name, "") for name in names))).rstrip()
+    return "  " + "".join(text for text, _ in _line([], cells, *((name, "") for name in names)))[:-1]
 
 
 def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
