@@ -505,16 +505,13 @@ class SearchView(RowsView):
     search ignores case, unless its text contains an upper-case letter.
     """
 
-    @dataclass
     class Searched(Message):
-        """The search has another text or another hit; `text` is empty after the search ended."""
-
-        text: str
-        summary: str
-        """Such as `3 of 17`."""
+        """The search has another text or another hit, or has ended."""
 
     needle = ""
     """The text of the search; empty if there is no search."""
+    summary = ""
+    """Which hit is shown, such as `3 of 17`."""
     place = ""
     """The part of the whole that is searched, in words."""
     is_large = False
@@ -566,14 +563,14 @@ class SearchView(RowsView):
 
     def find_next(self, by: int) -> None:
         """Go to the next or the previous hit, around the ends."""
-        summary = f"not found{self.place}" if self.needle else ""
+        self.summary = f"not found{self.place}" if self.needle else ""
         if self._hits:
             self._hit = (self._hit + by) % len(self._hits)
             self.show_hit(self._hits[self._hit])
             more = "+" if len(self._hits) == MOST_HITS else ""
-            summary = f"{self._hit + 1:,} of {len(self._hits):,}{more}{self.place}"
+            self.summary = f"{self._hit + 1:,} of {len(self._hits):,}{more}{self.place}"
         self.refresh()
-        self.post_message(self.Searched(self.needle, summary))
+        self.post_message(self.Searched())
 
 
 View = TypeVar("View", bound=SearchView)
@@ -631,8 +628,8 @@ class Findable(Vertical, Generic[View], can_focus=False):
     @on(SearchView.Searched)
     def _searched(self, event: SearchView.Searched) -> None:
         event.stop()
-        self.count.update(event.summary)
-        if not event.text and not self.line.has_focus:  # another text is shown, and the search belonged to the old one
+        self.count.update(self.view.summary)
+        if not self.view.needle and not self.line.has_focus:  # the text of the search is gone
             self.line.value = ""
             self.remove_class("-finding")
 
