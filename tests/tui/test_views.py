@@ -261,9 +261,7 @@ def test_children_are_counted_at_every_size_and_what_ends_too_soon_says_so(data:
 
 
 def test_parts_of_json_are_painted_by_kind() -> None:
-    looks = {
-        text: str(look).removeprefix("json--") for text, look in paint('{"key": "value", "n": -1.5e3, "t": true, "cut')
-    }
+    looks = {text: look for text, look in paint('{"key": "value", "n": -1.5e3, "t": true, "cut')}
     assert looks['"key"'] == "key" and looks['"value"'] == looks['"cut'] == "string"
     assert looks["-1.5e3"] == "number" and looks["true"] == "constant"
 

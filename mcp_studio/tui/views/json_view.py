@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate, islice, pairwise
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from textual import events
@@ -29,7 +29,6 @@ from mcp_studio.schema.place import has, path_of, pointer
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.rows import CursorView, Piece, SearchView, break_rows, cut, fit, glyphs, mark_pieces, width_of
 
-KEY, STRING, MARK = "json--key", "json--string", "json--mark"
 _BREAKS = re.compile(r"\s*[\r\n]\s*")
 TOKENS = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)|(?P<number>-?\d[\d.eE+-]*)'
@@ -324,7 +323,7 @@ def decode(raw: bytes | memoryview) -> str:
 
 def paint(text: str) -> list[Piece]:
     """A part of JSON text, already safe, as pieces in the colours of JSON."""
-    return [(found[0], f"json--{found.lastgroup}") for found in TOKENS.finditer(text)]
+    return [(found[0], found.lastgroup or "") for found in TOKENS.finditer(text)]
 
 
 def marks_of(problems: Iterable[SchemaProblem], value: Json) -> dict[str, str]:
@@ -345,7 +344,6 @@ class JsonView(SearchView, CursorView):
     """Shows JSON text unchanged: with numbers as typed, duplicate keys, and broken parts."""
 
     BINDINGS = bindings("json")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"json--{kind}" for kind in TOKENS.groupindex}
 
     def __init__(self, data: bytes | str | memoryview = b"", marks: Mapping[str, str] | None = None) -> None:
         super().__init__()
@@ -528,14 +526,14 @@ class JsonView(SearchView, CursorView):
         tree, signs, owner = self._json, glyphs(), self._json.owner(row)
         margin = " " * self._indent(owner)
         if tree.is_line(row):
-            return [(f"{margin}  {signs.bar} ", MARK), (tree.line(row), STRING)]
+            return [(f"{margin}  {signs.bar} ", "mark"), (tree.line(row), "string")]
         if tree.is_closing(row):
             if (end := tree.starts[row]) == len(tree.data):
                 return [(f"{margin}  {signs.bar} its end is missing, or too far away to be shown", "bad")]
-            return [(f"{margin}  {safe(bytes(tree.data[end : end + 1]))}", MARK)]
+            return [(f"{margin}  {safe(bytes(tree.data[end : end + 1]))}", "mark")]
         is_open = tree.is_open(row)
         sign = signs.unfolded if is_open else signs.folded if self._opens(row) else " "
-        pieces = [(f"{margin}{sign} ", MARK), *self._key(row, width)]
+        pieces = [(f"{margin}{sign} ", "mark"), *self._key(row, width)]
         room = max(4, width - width_of(pieces))
         return pieces + (self._opened(row) if is_open else self._folded(row, room))
 
@@ -543,7 +541,7 @@ class JsonView(SearchView, CursorView):
         """The key of a row. It may take half of the row, and more if enough room is left for the value."""
         key = self._json.key(row)
         room = max(width // 2, width - self._indent(row) - 28)
-        return [] if key is None else [(cut(_text(key, width), room), KEY), (": ", MARK)]
+        return [] if key is None else [(cut(_text(key, width), room), "key"), (": ", "mark")]
 
     def _opened(self, row: int) -> list[Piece]:
         tree, size = self._json, self._size_words(row)
@@ -552,7 +550,7 @@ class JsonView(SearchView, CursorView):
         start = tree.value_start(row)
         bracket = safe(bytes(tree.data[start : start + 1]))
         count = plural(tree.count(row), "key" if bracket == "{" else "item")
-        return [(bracket, MARK), (f"  {count}, {size}", "dim")]
+        return [(bracket, "mark"), (f"  {count}, {size}", "dim")]
 
     def _folded(self, row: int, room: int) -> list[Piece]:
         text, is_whole = self._value(row, room)

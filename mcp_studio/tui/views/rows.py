@@ -38,7 +38,7 @@ from mcp_studio.tui.actions import bindings
 T = TypeVar("T")
 
 Piece = tuple[str, str | Style]
-"""Safe text, and its look: a name in `_LOOKS` or of a component class ("" is plain), or a Rich style."""
+"""Safe text, and its look: a name in `_LOOKS` ("" is plain), or a Rich style."""
 
 Pages = Sequence[Sequence[str | memoryview]]
 """A text in pages, each in pieces; one that is a `memoryview` is a piece of a JSON string."""
@@ -50,6 +50,7 @@ _LOOKS = {
     "empty": "$quiet", "dim": "$quiet", "match": "bold $text-accent", "strong": "bold $foreground", "in": "$wire-in",
     "out": "$wire-out", "accent": "$text-primary", "ok": "$text-success", "warn": "$text-warning", "bad": "$text-error",
     "read": "$risk-read", "write": "$risk-write", "destructive": "bold $risk-destructive",
+    **{name: f"$json-{name}" for name in ("key", "string", "number", "constant", "mark")},
 }  # fmt: skip
 """No component classes: Textual would find the styles of each of them for each list, and again with each focus."""
 _SHORT = 12
@@ -117,9 +118,9 @@ def mark_matches(text: str, words: Sequence[str], look: str | Style = "", found:
     return [(part, found if at % 2 else look) for at, part in enumerate(parts) if part]
 
 
-def mark_pieces(pieces: Iterable[Piece], words: Sequence[str], found: str | Style = "match") -> list[Piece]:
-    """Pieces with every occurrence of the words within one of them in the look `found`."""
-    return [part for text, look in pieces for part in mark_matches(text, words, look, found)]
+def mark_pieces(pieces: Iterable[Piece], words: Sequence[str]) -> list[Piece]:
+    """Pieces with every occurrence of the words within one of them in the look of a match."""
+    return [part for text, look in pieces for part in mark_matches(text, words, look)]
 
 
 def break_rows(text: str, width: int) -> array[int]:
@@ -305,11 +306,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         style = self.get_component_rich_style("view--cursor") if on_cursor else self.rich_style
         # The cursor's text and background colours match; another text colour may be invisible on that background.
         plain = on_cursor and self.has_focus
-        if "--" in name:
-            own, whole = (self.get_component_rich_style(name, partial=partial) for partial in (True, False))
-            ground = whole.bgcolor if own.bgcolor and not on_cursor else None
-            style += own.without_color if plain else Style(color=whole.color, bgcolor=ground) + own.without_color
-        elif name:
+        if name:
             own = self.app.stylesheet.parse_style(_LOOKS[name])
             style += Style(color=None if plain else (self.visual_style + own).rich_style.color, bold=own.bold)
         self._looks[name, on_cursor] = style
