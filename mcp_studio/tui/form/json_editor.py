@@ -24,9 +24,8 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.external import GROUP, edit_outside
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST
-from mcp_studio.tui.form.painter import sign_of
 from mcp_studio.tui.views.json_view import TOKENS
-from mcp_studio.tui.views.rows import cut, glyphs
+from mcp_studio.tui.views.rows import cut, glyphs, sign_of
 
 _MOST_COLOURED = 5_000
 """Characters of a line that are coloured."""

@@ -26,7 +26,7 @@ from mcp_studio.tui.form.choices import DropDown, Target
 from mcp_studio.tui.form.editors import take_key
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.rows import MOST_CHILDREN, Row
-from mcp_studio.tui.views.rows import Piece, Steady, cut, fit, glyphs, width_of
+from mcp_studio.tui.views.rows import Piece, Steady, cut, fit, glyphs, sign_of, width_of
 
 if TYPE_CHECKING:
     from mcp_studio.tui.form.view import FormView
@@ -375,11 +375,6 @@ class _Value:
         if self._row.fold is False and tally.warnings.get(path):
             pieces.append((f" {glyphs().warning} {tally.warnings[path]:,}", "warn"))
         return pieces
-
-
-def sign_of(severity: str) -> tuple[str, str]:
-    """The sign of a problem and its look."""
-    return (glyphs().bad, "bad") if severity == "error" else (glyphs().warning, "warn")
 
 
 class FormCanvas(Steady, can_focus=True):

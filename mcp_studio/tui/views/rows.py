@@ -196,6 +196,12 @@ def choose(*, ascii: bool) -> Glyphs:
     return _chosen
 
 
+def sign_of(severity: str) -> tuple[str, str]:
+    """The sign of an error, a warning or a hint, and its look."""
+    signs = glyphs()
+    return {"error": (signs.bad, "bad"), "warning": (signs.warning, "warn"), "hint": (signs.dot, "dim")}[severity]
+
+
 # Lists and viewers
 
 
