@@ -173,10 +173,6 @@ class JsonTree:
         """The row that begins at a byte."""
         return bisect_left(self.starts, start)
 
-    def row_around(self, offset: int) -> int:
-        """The last row that begins at a byte or before it."""
-        return max(0, bisect_right(self.starts, offset) - 1)
-
     def parent(self, row: int) -> int | None:
         """The row of the container around a value."""
         level = self.levels[row]
@@ -356,8 +352,7 @@ class JsonView(SearchView, CursorView):
             marks: the problems of values, each with its sign, by JSON pointer; need not be safe.
         """
         self._json = JsonTree(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
-        self._marks, self.is_large = marks or {}, len(self._json.data) > _LARGE
-        self._fresh = True
+        self._marks, self._fresh = marks or {}, True
         if self.row_width:
             self._begin()
 
@@ -502,7 +497,7 @@ class JsonView(SearchView, CursorView):
     def show_hit(self, offset: int) -> None:
         """Open the containers around a byte, and put the cursor there."""
         tree = self._json
-        row = tree.owner(tree.row_around(offset))
+        row = tree.owner(max(0, tree.row_of(offset + 1) - 1))  # the last row that begins there or before
         if offset > tree.value_start(row) and not tree.is_open(row) and self._opens(row):
             return self._open(row, partial(self.show_hit, offset))
         if tree.is_string(row) and tree.is_open(row) and offset > tree.value_start(row):

@@ -8,9 +8,9 @@ import asyncio
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, islice
 from operator import mul
 from textwrap import wrap
@@ -517,8 +517,6 @@ class SearchView(RowsView):
     """Which hit is shown, such as `3 of 17`."""
     place = ""
     """The part of the whole that is searched, in words."""
-    is_large = False
-    """Whether a search takes so long that it needs a thread."""
     _hits: Sequence[int] = ()
     _hit = 0
     _origin = 0
@@ -547,21 +545,14 @@ class SearchView(RowsView):
         """Search for a text from the present place on; an empty text ends the search."""
         if not self.needle:
             self._origin = self.search_origin()
-        self.needle = text
+        self.needle, self._hits = text, ()
+        self.run_worker(partial(self._find, text), group="find", exclusive=True)
+
+    async def _find(self, text: str) -> None:
         found = self.search(text, re.IGNORECASE if text == text.lower() else 0) if text else ()
         hits = (hit.start() for hit in islice(found, MOST_HITS))
-        if text and self.is_large:
-            self.run_worker(self._find(text, hits), group="find")
-        else:
-            self._take([*hits])
-
-    async def _find(self, text: str, hits: Iterator[int]) -> None:
-        found = await asyncio.to_thread(list, hits)
-        if text == self.needle:
-            self._take(found)
-
-    def _take(self, hits: Sequence[int]) -> None:
-        self._hits, self._hit = hits, bisect_left(hits, self._origin)
+        self._hits = await asyncio.to_thread(list, hits)
+        self._hit = bisect_left(self._hits, self._origin)
         self.find_next(0)
 
     def find_next(self, by: int) -> None:
