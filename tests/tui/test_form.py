@@ -363,7 +363,7 @@ async def test_completions_of_the_server_open_below_the_field_and_the_keys_take_
 async def test_a_thousand_rows_are_three_widgets_and_the_current_one_stays_in_view() -> None:
     value: Json = {"rows": [{"a": f"n{n}", "b": n} for n in range(1000)]}
     async with hosted(TOOLS["rows"][1], value, (50, 24)) as host:
-        assert host.form.focus_field("/rows/500/a")
+        host.form.focus_field("/rows/500/a")
         await host.press("x")
         assert host.form.value["rows"][500]["a"] == "n500x" and len(host.form.query("*")) <= 4
         assert host.app.line("501") == "501  ▾ n500x"

@@ -153,6 +153,13 @@ def test_items_move_with_their_folds_and_their_waiting_text_and_keys_can_be_chan
     assert one.value == {"items": [{"name": "a"}, {"name": "b"}], "map": {"x": "1", "y": "2"}}
 
 
+def test_each_move_of_an_item_is_undone_by_itself() -> None:
+    one = FormModel(build({"properties": {"items": {"type": "array", "items": TEXT}}}), {"items": ["a", "b", "c"]})
+    assert one.move(one.move(("items", 0), 1), 1) == ("items", 2) == one.move(("items", 2), 1)
+    assert one.value == {"items": ["b", "c", "a"]}
+    assert one.undo() == ("items", 2) and one.value == {"items": ["b", "a", "c"]}
+
+
 def test_what_is_missing_is_told_after_a_field_was_touched_or_sending_was_tried() -> None:
     one = model()
     assert [problem.pointer for problem in one.problems()] == ["/must"]

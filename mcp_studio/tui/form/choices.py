@@ -55,18 +55,15 @@ class DropDown:
         self, labels: Sequence[str], marked: Set[int] = frozenset(), many: bool = False, optional: bool = False,
         note: str = "",
     ) -> None:  # fmt: skip
-        self.labels, self.marked, self.many, self.note = labels, marked, many, note
+        self.labels = {**({NOTHING: "not sent"} if optional else {}), **dict(enumerate(labels))}
+        self.marked, self.many, self.note = marked, many, note
         self.words = ""
         """The text that the person typed to narrow the list."""
-        self._all = [*([NOTHING] if optional else []), *range(len(labels))]
-        self.options = self._all
+        self.options = [*self.labels]
         """The numbers of the labels that are listed."""
         self._lowest = 0 if marked else -1
         """-1 means that the cursor is still in the text above the list."""
-        self.at = next((index for index, option in enumerate(self._all) if option in marked), self._lowest)
-
-    def label(self, option: int) -> str:
-        return "not sent" if option == NOTHING else self.labels[option]
+        self.at = next((index for index, option in enumerate(self.options) if option in marked), self._lowest)
 
     @property
     def option(self) -> int | None:
@@ -83,10 +80,9 @@ class DropDown:
 
     def narrow(self, words: str) -> None:
         """List only the options whose names contain the words."""
-        self.words, wanted = words, words.casefold()
-        fitting = [option for option in self._all if option >= 0 and wanted in self.label(option).casefold()]
-        self.options = fitting if words else self._all
-        self.at = 0
+        self.words, self.at = words, 0
+        fitting = (option for option, label in self.labels.items() if words.casefold() in label.casefold())
+        self.options = [option for option in fitting if option != NOTHING or not words]
 
     def window(self) -> range:
         """The part of the list that is on screen, around the cursor."""
@@ -250,7 +246,6 @@ class Completions:
         if row is not None:
             form.leave()
             form.model.type(row, value)
-            form.tell()
             form.reopen()
 
 
@@ -326,7 +321,7 @@ class Items:
         form, item, row = self._form, self.row, self._form.row
         if item is not None and row is not None and item.kind == "item":
             form.typed()
-            form.follow((*form.model.move(item.path, by), *row.path[len(item.path) :]), row.kind)
+            form.go_to((*form.model.move(item.path, by), *row.path[len(item.path) :]))
 
     def duplicate(self) -> None:
         """Insert a copy of the item after it."""

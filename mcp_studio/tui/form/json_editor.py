@@ -24,9 +24,8 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.external import GROUP, edit_outside
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST
-from mcp_studio.tui.form.painter import sign_of
 from mcp_studio.tui.views.json_view import TOKENS
-from mcp_studio.tui.views.rows import cut, glyphs
+from mcp_studio.tui.views.rows import cut, glyphs, sign_of
 
 _MOST_COLOURED = 5_000
 """Characters of a line that are coloured."""
@@ -38,7 +37,7 @@ _LEAST_ROOM = 16
 class JsonArea(AreaEditor):
     """A text area that colours JSON, and shows a problem after the line that has it."""
 
-    COMPONENT_CLASSES: ClassVar = {f"json--{part}" for part in "key string number constant mark problem".split()}
+    COMPONENT_CLASSES: ClassVar = {f"json--{kind}" for kind in (*TOKENS.groupindex, "problem")}
     problem: JsonProblem | LimitExceeded | None = None
 
     def get_line(self, line_index: int) -> Text:

@@ -108,6 +108,8 @@ class FormModel:
     def __init__(self, form: fields.Form, value: Json = None, pending: Mapping[str, str] | None = None) -> None:
         self.form = form
         self.root = form.top
+        self.edits = 0
+        """The number of edits, undone and repeated ones included."""
         self._past: list[Step] = []
         self._future: list[Step] = []
         self._typing: Hashable = None
@@ -272,6 +274,7 @@ class FormModel:
             self._past = [*self._past[1 - MOST_STEPS :], (self._state, at)]
         self._typing, self._last = typing, now
         self._future = []
+        self.edits += 1
         self._redraw(replace(state, touched=state.touched | {at}))
         # The check was about the old value of this place, so its problems there no longer hold.
         self._checked = still_true(self._checked, at, self.value)
@@ -294,8 +297,8 @@ class FormModel:
         state, at = source.pop()
         target.append((self._state, at))
         self._typing, self._checked = None, ()
+        self.edits += 1
         self._redraw(state)
-        self.open_to(at)
         return at
 
     def replace(self, value: Json) -> None:
@@ -328,8 +331,7 @@ class FormModel:
         Raises:
             NoPlace: the value has no such place.
         """
-        state = self._read(path)
-        self._edit(replace(state, value=self._with(state.value, path, value)), path, typing=typing)
+        self._edit(self._with(self._read(path), path, value), path, typing=typing)
 
     def clear(self, row: Row, *, typing: Hashable = None) -> None:
         """Remove the value, so that it is not sent. Items and entries become blank instead."""
@@ -345,15 +347,16 @@ class FormModel:
         pending = {at: text for at, text in self.pending.items() if at[: len(path)] != path}
         return replace(self._state, pending=pending)
 
-    def _with(self, value: Json, path: Path, new: Json) -> Json:
-        """The value with `new` at a place; missing objects on the way start as their schema says."""
+    def _with(self, state: State, path: Path, new: Json) -> State:
+        """The state with `new` at a place of the value; missing objects on the way start as their schema says."""
+        value = state.value
         for length in range(1, len(path)):
             above = path[:length]
             if place.get_or_none(value, above) is None and isinstance(path[length], str):
                 field = self.field_at(above)
                 blank = fields.starter(self.settle(above, field, None)) if field else None
                 value = place.put(value, above, blank if isinstance(blank, dict) else {}, self._before(value, above))
-        return place.put(value, path, new, self._before(value, path))
+        return replace(state, value=place.put(value, path, new, self._before(value, path)))
 
     def _before(self, value: Json, path: Path) -> tuple[str, ...] | None:
         """The keys of the fields before this one, after which a new key is put; None if a new key comes last."""
@@ -420,7 +423,7 @@ class FormModel:
         former = {**state.former, path: values}
         chosen = {at: one for at, one in state.chosen.items() if at[: len(path)] != path}
         state = replace(state, former=former, chosen={**chosen, path: variant}, folds={**state.folds, path: True})
-        self._edit(replace(state, value=self._with(state.value, path, value)), path)
+        self._edit(self._with(state, path, value), path)
 
     # Lists and maps
 
@@ -435,7 +438,7 @@ class FormModel:
         pending = {at: text for at, text in rest.pending.items() if at != holder}
         state = replace(rest, pending=pending, folds={**rest.folds, holder: True, path: True})
         items = self.items(holder)
-        self._edit(replace(state, value=self._with(state.value, holder, [*items[:at], value, *items[at:]])), path)
+        self._edit(self._with(state, holder, [*items[:at], value, *items[at:]]), path)
         return path
 
     def duplicate(self, path: Path) -> Path:
@@ -450,19 +453,12 @@ class FormModel:
         self._edit(replace(state, value=place.remove(state.value, path)), path[:-1])
 
     def move(self, path: Path, by: int) -> Path:
-        """Move an item in its list; returns its new place."""
+        """Move an item in its list by one place, 1 or -1; returns its new place."""
         value, new = place.move(self.value, path, by)
-        if new == path:
-            return path
-        old, to = int(path[-1]), int(new[-1])
-
-        def rename(part: str | int) -> str | int:
-            if part == old or not isinstance(part, int):
-                return to if part == old else part
-            return part - (old < part <= to) + (to <= part < old)
-
-        state = followed(self._state, path[:-1], rename)
-        self._edit(replace(state, value=value), new, typing=("move", path[:-1]))
+        if new != path:
+            swapped = {path[-1]: new[-1], new[-1]: path[-1]}
+            state = followed(self._state, path[:-1], lambda part: swapped.get(part, part))
+            self._edit(replace(state, value=value), new)
         return new
 
     def rename(self, path: Path, key: str) -> Path:
@@ -481,7 +477,7 @@ class FormModel:
         """Add an entry to a map; returns its place."""
         path = (*holder, key)
         state = replace(self._read(path), folds={**self._state.folds, holder: True, path: True})
-        self._edit(replace(state, value=self._with(state.value, path, fields.starter(field.of(key)))), path)
+        self._edit(self._with(state, path, fields.starter(field.of(key))), path)
         return path
 
     def key_problem(self, holder: Path, key: str, now: str | None) -> str:

@@ -26,7 +26,7 @@ from mcp_studio.tui.form.choices import DropDown, Target
 from mcp_studio.tui.form.editors import take_key
 from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.rows import MOST_CHILDREN, Row
-from mcp_studio.tui.views.rows import ASCII, Piece, Steady, cut, fit, glyphs, width_of
+from mcp_studio.tui.views.rows import Piece, Steady, cut, fit, glyphs, sign_of, width_of
 
 if TYPE_CHECKING:
     from mcp_studio.tui.form.view import FormView
@@ -47,9 +47,6 @@ _SAMPLED = 2_000
 """Rows that are searched for the longest label."""
 _BARE = ("add", "rest", "inner")
 """Rows without a label."""
-_BUTTONS: dict[Target, tuple[str, str]] = {
-    "add": ("+", "+"), "up": ("↑", "^"), "down": ("↓", "v"), "remove": ("×", "x"), "menu": ("⋮", ":"),
-}  # fmt: skip
 
 
 Spot = tuple[int, int, int, Target]
@@ -183,13 +180,16 @@ class Painter:
         return [(" " * indent, ""), (label, look), (star, "required"), (pad, ""), mark]
 
     def _draw_buttons(self, row: Row, drawn: Drawn, current: bool) -> None:
-        buttons = self.buttons(row)
+        buttons, signs = self.buttons(row), glyphs()
+        sign: dict[Target, str] = {
+            "add": signs.new, "up": signs.up, "down": signs.down, "remove": signs.remove, "menu": signs.menu,
+        }  # fmt: skip
         shown = buttons if current else buttons[-1:]
         line, x = drawn.lines[0], self.width - 2 * len(shown)
         line.append((" " * (x - width_of(line)), ""))
         for target in shown:
             look = "bad" if target == "remove" else "button" if current else "quiet"
-            line.append((f" {_BUTTONS[target][glyphs() is ASCII]}", look))
+            line.append((f" {sign[target]}", look))
             drawn.spots.append((0, x, x + 2, target))
             x += 2
 
@@ -208,7 +208,7 @@ class Painter:
             mark = (on if option in listed.marked else off) if listed.marked or listed.many else ""
             drawn.spots.append((len(drawn.lines), at, at + width, index))
             look = "cursor" if index == listed.at else "list quiet" if option < 0 else "list"
-            add(mark + safe(listed.label(option), 200), look)
+            add(mark + safe(listed.labels[option], 200), look)
         for note in ("nothing fits" if not listed.options else "", listed.note):
             if note:
                 add(note, "list quiet")
@@ -375,11 +375,6 @@ class _Value:
         if self._row.fold is False and tally.warnings.get(path):
             pieces.append((f" {glyphs().warning} {tally.warnings[path]:,}", "warn"))
         return pieces
-
-
-def sign_of(severity: str) -> tuple[str, str]:
-    """The sign of a problem and its look."""
-    return (glyphs().bad, "bad") if severity == "error" else (glyphs().warning, "warn")
 
 
 class FormCanvas(Steady, can_focus=True):

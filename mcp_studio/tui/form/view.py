@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from textual import events
 from textual.containers import VerticalScroll
@@ -26,9 +25,6 @@ from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.painter import Drawn, FormCanvas, Here, Painter
 from mcp_studio.tui.form.rows import Kind, Row
 from mcp_studio.tui.views.rows import Piece, Steady
-
-if TYPE_CHECKING:
-    from mcp_studio.tui.screens.field_menu import FieldHelp
 
 _LEAVING = ("tab", "shift+tab", "up", "down", "enter", "escape")
 """Keys in an editor that end typing into its field."""
@@ -74,6 +70,8 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
         self._starts: Sequence[int] = (0,)
         self._room = self.size
         self._refusal = ""
+        self._told = 0
+        """The number of edits that others know of."""
 
     # The value
 
@@ -105,7 +103,7 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
             self._take(self.model)
 
     def _take(self, model: FormModel) -> None:
-        self.model = model
+        self.model, self._told = model, model.edits
         self.chooser = Chooser(model)
         self._overlay.close()
         if self.is_attached and self.has_focus_within:
@@ -159,7 +157,10 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
         return rows[self._at] if self._at < len(rows) else None
 
     def redraw(self) -> None:
-        """Draw the present value, folds and problems."""
+        """Draw the present value, folds and problems, and report edits."""
+        if self._told != self.model.edits:
+            self._told = self.model.edits
+            self.post_message(self.Changed(self.model.value))
         height = self.lay_out(self._canvas.size.width or self._painter.width)
         # A layout that is asked for before the first one would hide from Textual that another height follows.
         self._canvas.refresh(layout=self._canvas.size.height not in (0, height))
@@ -268,16 +269,10 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
         """Go to the first row with an error, and show missing values everywhere; False if there is no error."""
         return self._go_to_problem(-1)
 
-    def focus_field(self, pointer: str) -> bool:
-        """Go to the row of this JSON pointer, or of the nearest place around it, and open the parts around it.
-
-        Returns False if no row shows the place.
-        """
-        path = path_of(pointer, self.model.value)
-        self.model.open_to(path)
-        if (index := self.model.nearest(path)) is not None:
-            self.go(self.model.inner_at(path, index))
-        return index is not None
+    def focus_field(self, pointer: str) -> None:
+        """Go to the row of this JSON pointer, or of the nearest place around it."""
+        if self.model.rows:
+            self.go_to(path_of(pointer, self.model.value))
 
     def on_descendant_focus(self) -> None:
         self._entered = True
@@ -311,22 +306,14 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
         self.open_editor(take=True)
         self.show_current()
 
-    def go_to(self, path: Path, *, edited: bool = True, inside: bool = False) -> None:
-        """Report an edit and go to its place, or with `inside` to the first row in that place."""
+    def go_to(self, path: Path, *, inside: bool = False) -> None:
+        """Open the parts around a place and go there, or with `inside` to the first row in that place."""
         self.model.open_to(path)
-        index = self.model.nearest(path)
-        if edited:
-            self.tell()
-        index, rows = self._at if index is None else self.model.inner_at(path, index), self.model.rows
+        index, rows = self.model.nearest(path), self.model.rows
+        index = self._at if index is None else self.model.inner_at(path, index)
         below = rows[index + 1] if index + 1 < len(rows) else None
         deeper = below is not None and rows[index].fold and below.path[: len(path)] == path and below.kind != "add"
         self.go(index + 1 if inside and deeper else index)
-
-    def follow(self, path: Path, kind: Kind) -> None:
-        """Stay on the current row after an edit moved it to another place."""
-        self._key = path, kind
-        self.tell()
-        self.reopen()
 
     def leave(self) -> None:
         """End everything that belongs to the row that the person leaves."""
@@ -440,17 +427,11 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
             above = self.model.nearest(row.path if row.kind in ("add", "inner") else row.path[:-1])
             if above is not None and above != self._at:
                 self.go(above)
-        else:
-            value = self.model.value
-            return self._did(value, self.chooser.press(row, key, character, inline=self._painter.inline(row)))
-        return True
-
-    def _did(self, before: Json, done: bool) -> bool:
-        if self.model.value is not before:
-            self.tell()
-        if done:
+        elif self.chooser.press(row, key, character, inline=self._painter.inline(row)):
             self.reopen()
-        return done
+        else:
+            return False
+        return True
 
     def click(self, line: int, x: int) -> None:
         """Go to the clicked row; a click on an option chooses it, a click on a button presses it."""
@@ -469,9 +450,8 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
             self.action_field_menu()
         elif target in self.items.buttons:
             self.items.buttons[target]()
-        elif self._overlay.editor is None:
-            value = self.model.value
-            self._did(value, self.chooser.click(row, target, inline=self._painter.inline(row)))
+        elif self._overlay.editor is None and self.chooser.click(row, target, inline=self._painter.inline(row)):
+            self.reopen()
 
     # Typing
 
@@ -505,7 +485,6 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
             self.model.type(row, text)
             self._overlay.watch(self.model, row)
             self.completions.ask(PAUSE)
-            self.tell()
             self.redraw()
 
     def on_paste(self, event: events.Paste) -> None:
@@ -513,9 +492,6 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
         if self.row is not None and self._overlay.editor is None:
             event.stop()
             self._help().paste(event.text)
-
-    def tell(self) -> None:
-        self.post_message(self.Changed(self.model.value))
 
     # Actions
 
@@ -532,9 +508,7 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
             return
         self.leave()
         self._overlay.close()
-        index = self.model.row_at(at)
-        self.tell()
-        self.go(self._at if index is None else index)
+        self.go_to(at)
 
     def action_next_problem(self) -> None:
         if not self._go_to_problem(self._at):
@@ -547,11 +521,11 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
         place = self.model.row_problems.next_error(after, inside=folded)
         if place is None:
             self.redraw()
-            return False
-        self.go_to(place, edited=False)
-        return True
+        else:
+            self.go_to(place)
+        return place is not None
 
-    def _help(self) -> FieldHelp:
+    def _help(self):
         """The helper for the current field, which opens dialogs."""
         from mcp_studio.tui.screens.field_menu import FieldHelp
 

@@ -74,9 +74,9 @@ class Compare(Dialog[None]):
         self.view.show(before, after, Ignore(_ENVELOPE if self._ignores else (), usual=self._ignores))
 
     @on(DiffView.Compared)
-    def _compared(self, event: DiffView.Compared) -> None:
+    def _compared(self) -> None:
         ignored = ", without ids and times" if self._ignores else ""
-        self.retitle(f"Compare: {units.plural(len(event.differences), 'difference')}{ignored}")
+        self.retitle(f"Compare: {units.plural(len(self.view.differences), 'difference')}{ignored}")
 
     def action_ignore(self) -> None:
         """Ignore ids and times, or show them again."""

@@ -22,17 +22,18 @@ _MOST = 8
 """Actions that are shown for a text of which no action has all words."""
 
 _ABOUT: Mapping[str, str] = {
-    "servers": "Every server that is configured. {on} is connected, {half} on its way, {off} off, {bad} failed. "
-    "{warning} means that it does something wrong; enter says what. Moving the cursor narrows the catalog to a server.",
+    "servers": "Every server that is configured. {s.on} is connected, {s.half} on its way, {s.off} off, {s.bad} "
+    "failed. {s.warning} means that it does something wrong; enter says what. Moving the cursor narrows the catalog to "
+    "a server.",
     "catalog": "What all servers offer. r only reads, w writes, d may destroy: hints of the server, no guarantee. "
-    "{watched} is subscribed to. New, changed and gone are what differs since you last looked.",
+    "{s.watched} is subscribed to. New, changed and gone are what differs since you last looked.",
     "call": "What the catalog's cursor is on. The form, the JSON tab and what was typed before are one value, which is "
     "kept when you leave. A field with * is required; {field} opens its menu.",
     "result": "The newest result: as text, as structured JSON, as a table where it is one, as it came over the wire, "
     "and compared with the result before.",
-    "trace": "Every message in both directions, HTTP exchanges, stderr and unexpected output, in order. {sent} is what "
-    "was sent, {received} what came, {by_hand} what was written by hand, {under} came during the call above. "
-    "{folded} stands for refreshes of lists.",
+    "trace": "Every message in both directions, HTTP exchanges, stderr and unexpected output, in order. {s.sent} is "
+    "what was sent, {s.received} what came, {s.by_hand} what was written by hand, {s.under} came during the call "
+    "above. {s.folded} stands for refreshes of lists.",
 }
 
 Section = tuple[str, Sequence[Action]]
@@ -53,7 +54,7 @@ class Help(Dialog[Action]):
         self._every = [(title, action) for title, actions in sections for action in actions]
 
     def body(self) -> Iterable[Widget]:
-        about = _ABOUT.get(self._place, "").format(**glyphs()._asdict(), field=self.app.key_of("field_menu"))
+        about = _ABOUT.get(self._place, "").format(s=glyphs(), field=self.app.key_of("field_menu"))
         yield Static(Content(about), id="about")
         yield Input(placeholder="what do you want to do?", compact=True)
         yield OptionList(id="found")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import unified_diff
 from itertools import islice
 from typing import NamedTuple
@@ -40,11 +39,8 @@ class DiffView(CursorView):
 
     BINDINGS = bindings("viewer")
 
-    @dataclass
     class Compared(Message):
         """The comparison is finished."""
-
-        differences: tuple[Difference, ...]
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +62,7 @@ class DiffView(CursorView):
         self.differences, self._rows = await asyncio.to_thread(compare)
         self.empty = "No differences. Times and ids that change with every call do not count." if ignore.usual else ""
         self.rows_changed(0, cursor=0)
-        self.post_message(self.Compared(self.differences))
+        self.post_message(self.Compared())
 
     @property
     def row_count(self) -> int:

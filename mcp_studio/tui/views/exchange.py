@@ -16,13 +16,12 @@ from textual.widgets import ContentSwitcher, Static
 
 from mcp_studio.present import outcomes, units
 from mcp_studio.safetext import safe
-from mcp_studio.trace.lint.rules import Severity
 from mcp_studio.trace.message import MARKED, NEEDS_INPUT, PROBE, Columns, Recording, WireMessage
 from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import PRINTED, Exchange, exchange_of, progress_of, tree, walk
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.lines import TabLine
-from mcp_studio.tui.views.rows import Findable, Piece, TextView, VirtualList, fit, glyphs
+from mcp_studio.tui.views.rows import Findable, Piece, TextView, VirtualList, fit, glyphs, sign_of
 from mcp_studio.tui.views.trace_table import NAMES, arrow, took_text, words_of
 
 _MOST = 300
@@ -60,12 +59,6 @@ def title_of(columns: Columns, exchange: Exchange) -> str:
     return f" {glyphs().dot} ".join(filter(None, (what, safe(request.server, 40), which, hand, took, outcome)))
 
 
-def sign_of(severity: Severity) -> str:
-    """The character for a severity."""
-    signs = glyphs()
-    return {"error": signs.bad, "warning": signs.warning, "hint": signs.dot}[severity]
-
-
 def heads_text(exchange: Exchange) -> str:
     """The HTTP messages as text."""
     ways = {"out": "sent", "in": "received", "none": ""}
@@ -80,7 +73,7 @@ def printed_text(exchange: Exchange) -> str:
 def findings_text(exchange: Exchange) -> str:
     """The findings of the lint as text, the worst first, each with its place and the section of the specification."""
     return "\n".join(
-        f"{sign_of(one.severity)} {one.severity}: {safe(one.text, 500)}\n"
+        f"{sign_of(one.severity)[0]} {one.severity}: {safe(one.text, 500)}\n"
         f"  message {one.number} {safe(one.pointer, 200)}, rule {one.rule}, specification {one.section}\n"
         for one in exchange.findings
     )
@@ -340,7 +333,7 @@ class ExchangeView(Vertical):
         lines += [Content.styled(f"{signs.said} {safe(comment, 500)}", "$accent") for comment in comments]
         if found:
             more = f" (+{len(found) - 1})" if len(found) > 1 else ""
-            lines.append(Content.styled(f"{sign_of(found[0].severity)} {safe(found[0].text, 200)}{more}", "$quiet"))
+            lines.append(Content.styled(f"{sign_of(found[0].severity)[0]} {safe(found[0].text, 200)}{more}", "$quiet"))
         self.query_one("#head", Static).update(Content("\n").join(lines))
         counts = {"http": len(exchange.heads), "output": len(exchange.printed), "findings": len(found)}
         labels = {name: f"{_TABS[name]} {count or ''}".rstrip() for name, count in counts.items()}
@@ -367,6 +360,6 @@ class ExchangeView(Vertical):
         body, marks = b"", dict[str, str]()
         if entry is not None and self.recording is not None:
             body = await self.recording.body(entry)
-            marks = {one.pointer: f"{sign_of(one.severity)} {one.text}" for one in entry.findings if one.pointer}
+            marks = {one.pointer: f"{sign_of(one.severity)[0]} {one.text}" for one in entry.findings if one.pointer}
         self.json.empty = _EMPTY[tab]
         self.json.show(body, marks)

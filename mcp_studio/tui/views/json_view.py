@@ -14,8 +14,8 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import islice
-from typing import ClassVar, NamedTuple
+from itertools import accumulate, islice, pairwise
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from textual import events
@@ -29,7 +29,6 @@ from mcp_studio.schema.place import has, path_of, pointer
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.views.rows import CursorView, Piece, SearchView, break_rows, cut, fit, glyphs, mark_pieces, width_of
 
-KEY, STRING, NUMBER, CONSTANT, MARK = "json--key", "json--string", "json--number", "json--constant", "json--mark"
 _BREAKS = re.compile(r"\s*[\r\n]\s*")
 TOKENS = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)|(?P<number>-?\d[\d.eE+-]*)'
@@ -52,9 +51,9 @@ _STRING_MOST = 1 << 18
 _KEY_MOST = 1 << 16
 """Bytes of a key at most; a longer key is treated as a value."""
 _LARGE = 4 << 20
-"""Bytes of a container from which on its children are found in a thread, and by msgspec."""
-_TOKENS_MOST = 2_000_000
-"""Strings, brackets and commas of a container that are read, in two seconds at most."""
+"""Bytes of a container from which on its children are found in a thread."""
+_TOKENS_MOST = 5_000_000
+"""Strings, brackets and commas of a container that are read, in five seconds at most."""
 _SPACE = rb"[ \t\r\n]*+"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
@@ -109,27 +108,6 @@ def children_of(data: bytes | memoryview, start: int, most: int = _TOKENS_MOST) 
     return Children(starts, len(data))
 
 
-def _children_of_large(text: memoryview, start: int) -> Children | None:
-    """As `children_of` in a tenth of the time, for a container that is the whole text, which begins at `start`.
-
-    Returns None if the text is not JSON, or has the same key twice.
-    """
-    from msgspec import MsgspecError, Raw
-    from msgspec.json import decode
-
-    starts, at = array("Q"), 1
-    try:
-        values = decode(text, type=dict[str, Raw]).values() if text[0] == ord("{") else decode(text, type=list[Raw])
-    except (MsgspecError, RecursionError):
-        return None
-    for value in values:
-        at = _blank_end(text, at)
-        starts.append(start + at)
-        _, begin = _key_at(text, at) or (at, at)
-        at = _blank_end(text, begin + len(memoryview(value))) + 1
-    return Children(starts, start + at - 1) if at == len(text) else None
-
-
 _TABLE = re.compile(rb"(?:\A|:)" + _SPACE + rb"(?=\[" + _SPACE + rb"\{)")
 ROWS_MOST = 10_000
 """The most rows of a table."""
@@ -154,20 +132,13 @@ def _key_at(data: bytes | memoryview, at: int) -> tuple[int, int] | None:
     return (found.end(1), found.end()) if found else None
 
 
-class _Lines(NamedTuple):
-    """The text of an open string, and the places where its rows begin."""
-
-    text: str
-    starts: array[int]
-
-
 class JsonTree:
     """The rows of a JSON text. An open container ends with a closing row; an open string has its lines below."""
 
     def __init__(self, data: bytes | memoryview) -> None:
         self.data = memoryview(data)
         self.starts, self.levels = array("Q"), bytearray()
-        self._lines: dict[int, _Lines] = {}
+        self._lines: dict[int, list[str]] = {}
         """The lines of open strings, by the byte at which the string's row begins."""
         begin = _blank_end(data, 0)
         if begin < len(data):
@@ -202,10 +173,6 @@ class JsonTree:
         """The row that begins at a byte."""
         return bisect_left(self.starts, start)
 
-    def row_around(self, offset: int) -> int:
-        """The last row that begins at a byte or before it."""
-        return max(0, bisect_right(self.starts, offset) - 1)
-
     def parent(self, row: int) -> int | None:
         """The row of the container around a value."""
         level = self.levels[row]
@@ -220,16 +187,13 @@ class JsonTree:
 
     def line(self, row: int) -> str:
         """A line of an open string as safe text."""
-        text, starts = self._lines[self.starts[row]]
-        place = row - self.owner(row) - 1
-        end = starts[place + 1] if place + 1 < len(starts) else len(text)
-        return text[starts[place] : end].removesuffix("\n")
+        return self._lines[self.starts[row]][row - self.owner(row) - 1].removesuffix("\n")
 
     def line_of(self, row: int, offset: int) -> int:
         """The row of an open string that shows one of its bytes."""
         inside = self.value_start(row) + 1
         before = len(safe(decode(self.data[inside : _parted(self.data, inside, offset)]), _STRING_MOST, lines=True))
-        return row + bisect_right(self._lines[self.starts[row]].starts, before)
+        return row + bisect_right([*accumulate(map(len, self._lines[self.starts[row]]), initial=0)], before)
 
     # Values
 
@@ -294,37 +258,31 @@ class JsonTree:
         """The bytes of a value."""
         return self.value_end(row) - self.value_start(row)
 
-    def children(self, row: int) -> Children:
-        """The children of a container."""
-        start = self.value_start(row)
-        large = _children_of_large(self.data[start : self.value_end(row)], start) if self.size(row) > _LARGE else None
-        return large or children_of(self.data, start)
-
     def open(self, row: int, width: int, children: Children | None = None) -> bool:
         """Show the inside of a value if it has one; `children` if they are known. A string wraps at `width`."""
         start, level = self.starts[row], self.levels[row]
         if self.is_container(row) and level < _DEEPEST:
-            inner, closing = children or self.children(row)
+            inner, closing = children or children_of(self.data, self.value_start(row))
             levels = bytes([level + 1]) * len(inner) + bytes([_CLOSING + level])
             self._replace(row + 1, 0, inner + array("Q", [closing]), levels)
         elif self.is_string(row):
             lines = self._lines[start] = self._wrap(row, width)
-            self._replace(row + 1, 0, array("Q", [start]) * len(lines.starts), bytes([_LINE]) * len(lines.starts))
+            self._replace(row + 1, 0, array("Q", [start]) * len(lines), bytes([_LINE]) * len(lines))
         return self.is_open(row)
 
-    def _wrap(self, row: int, width: int) -> _Lines:
+    def _wrap(self, row: int, width: int) -> list[str]:
         inside, end = self.value_start(row) + 1, self.value_end(row)
         shown = _parted(self.data, inside, inside + _STRING_MOST)
         text = safe(decode(self.data[inside:shown]), _STRING_MOST, lines=True)
         if shown < end - 1:
             text += "…\nThere is more; it can be copied."
-        return _Lines(text, break_rows(text, width))
+        return [text[begin:end] for begin, end in pairwise((*break_rows(text, width), len(text)))]
 
     def close(self, row: int) -> None:
         """Hide the inside of a value."""
         start = self.starts[row]
-        if lines := self._lines.pop(start, None):
-            self._replace(row + 1, len(lines.starts), array("Q"), b"")
+        if (lines := self._lines.pop(start, None)) is not None:
+            self._replace(row + 1, len(lines), array("Q"), b"")
             return
         closing = self._closing(row)
         for inner in self.open_strings:
@@ -361,8 +319,7 @@ def decode(raw: bytes | memoryview) -> str:
 
 def paint(text: str) -> list[Piece]:
     """A part of JSON text, already safe, as pieces in the colours of JSON."""
-    looks = {"key": KEY, "string": STRING, "number": NUMBER, "constant": CONSTANT}
-    return [(found[0], looks.get(found.lastgroup or "", MARK)) for found in TOKENS.finditer(text)]
+    return [(found[0], found.lastgroup or "") for found in TOKENS.finditer(text)]
 
 
 def marks_of(problems: Iterable[SchemaProblem], value: Json) -> dict[str, str]:
@@ -383,7 +340,6 @@ class JsonView(SearchView, CursorView):
     """Shows JSON text unchanged: with numbers as typed, duplicate keys, and broken parts."""
 
     BINDINGS = bindings("json")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {KEY, STRING, NUMBER, CONSTANT, MARK}
 
     def __init__(self, data: bytes | str | memoryview = b"", marks: Mapping[str, str] | None = None) -> None:
         super().__init__()
@@ -396,8 +352,7 @@ class JsonView(SearchView, CursorView):
             marks: the problems of values, each with its sign, by JSON pointer; need not be safe.
         """
         self._json = JsonTree(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
-        self._marks, self.is_large = marks or {}, len(self._json.data) > _LARGE
-        self._fresh = True
+        self._marks, self._fresh = marks or {}, True
         if self.row_width:
             self._begin()
 
@@ -441,7 +396,7 @@ class JsonView(SearchView, CursorView):
             then()
 
     async def _open_large(self, tree: JsonTree, start: int, then: Callable[[], object]) -> None:
-        children = await asyncio.to_thread(tree.children, tree.row_of(start))
+        children = await asyncio.to_thread(children_of, tree.data, tree.value_start(tree.row_of(start)))
         if tree is self._json and not tree.is_open(row := tree.row_of(start)):
             self._open(row, then, children)
 
@@ -542,7 +497,7 @@ class JsonView(SearchView, CursorView):
     def show_hit(self, offset: int) -> None:
         """Open the containers around a byte, and put the cursor there."""
         tree = self._json
-        row = tree.owner(tree.row_around(offset))
+        row = tree.owner(max(0, tree.row_of(offset + 1) - 1))  # the last row that begins there or before
         if offset > tree.value_start(row) and not tree.is_open(row) and self._opens(row):
             return self._open(row, partial(self.show_hit, offset))
         if tree.is_string(row) and tree.is_open(row) and offset > tree.value_start(row):
@@ -566,14 +521,14 @@ class JsonView(SearchView, CursorView):
         tree, signs, owner = self._json, glyphs(), self._json.owner(row)
         margin = " " * self._indent(owner)
         if tree.is_line(row):
-            return [(f"{margin}  {signs.bar} ", MARK), (tree.line(row), STRING)]
+            return [(f"{margin}  {signs.bar} ", "mark"), (tree.line(row), "string")]
         if tree.is_closing(row):
             if (end := tree.starts[row]) == len(tree.data):
                 return [(f"{margin}  {signs.bar} its end is missing, or too far away to be shown", "bad")]
-            return [(f"{margin}  {safe(bytes(tree.data[end : end + 1]))}", MARK)]
+            return [(f"{margin}  {safe(bytes(tree.data[end : end + 1]))}", "mark")]
         is_open = tree.is_open(row)
         sign = signs.unfolded if is_open else signs.folded if self._opens(row) else " "
-        pieces = [(f"{margin}{sign} ", MARK), *self._key(row, width)]
+        pieces = [(f"{margin}{sign} ", "mark"), *self._key(row, width)]
         room = max(4, width - width_of(pieces))
         return pieces + (self._opened(row) if is_open else self._folded(row, room))
 
@@ -581,7 +536,7 @@ class JsonView(SearchView, CursorView):
         """The key of a row. It may take half of the row, and more if enough room is left for the value."""
         key = self._json.key(row)
         room = max(width // 2, width - self._indent(row) - 28)
-        return [] if key is None else [(cut(_text(key, width), room), KEY), (": ", MARK)]
+        return [] if key is None else [(cut(_text(key, width), room), "key"), (": ", "mark")]
 
     def _opened(self, row: int) -> list[Piece]:
         tree, size = self._json, self._size_words(row)
@@ -590,7 +545,7 @@ class JsonView(SearchView, CursorView):
         start = tree.value_start(row)
         bracket = safe(bytes(tree.data[start : start + 1]))
         count = plural(tree.count(row), "key" if bracket == "{" else "item")
-        return [(bracket, MARK), (f"  {count}, {size}", "dim")]
+        return [(bracket, "mark"), (f"  {count}, {size}", "dim")]
 
     def _folded(self, row: int, room: int) -> list[Piece]:
         text, is_whole = self._value(row, room)

@@ -8,13 +8,13 @@ import asyncio
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate, islice
 from operator import mul
 from textwrap import wrap
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.cells import cell_len, get_character_cell_size, set_cell_size
 from rich.segment import Segment
@@ -38,7 +38,7 @@ from mcp_studio.tui.actions import bindings
 T = TypeVar("T")
 
 Piece = tuple[str, str | Style]
-"""Safe text, and its look: a name in `_LOOKS` or of a component class ("" is plain), or a Rich style."""
+"""Safe text, and its look: a name in `_LOOKS` ("" is plain), or a Rich style."""
 
 Pages = Sequence[Sequence[str | memoryview]]
 """A text in pages, each in pieces; one that is a `memoryview` is a piece of a JSON string."""
@@ -50,12 +50,13 @@ _LOOKS = {
     "empty": "$quiet", "dim": "$quiet", "match": "bold $text-accent", "strong": "bold $foreground", "in": "$wire-in",
     "out": "$wire-out", "accent": "$text-primary", "ok": "$text-success", "warn": "$text-warning", "bad": "$text-error",
     "read": "$risk-read", "write": "$risk-write", "destructive": "bold $risk-destructive",
+    **{name: f"$json-{name}" for name in ("key", "string", "number", "constant", "mark")},
 }  # fmt: skip
 """No component classes: Textual would find the styles of each of them for each list, and again with each focus."""
 _SHORT = 12
 """The width in cells below which a name is cut at its end instead of in its middle."""
 _MOST = 16_000_000
-"""Characters of a text that are made safe at most, which takes a second; ASCII is shown whole."""
+"""Characters of a text that are shown at most."""
 # Characters of one cell each, so that characters can be counted instead of cells.
 _SINGLE = re.compile("[\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2500-\u25fc]*")
 _LINE = re.compile("[^\n]+|(?<![^\n])(?=\n)")
@@ -117,15 +118,9 @@ def mark_matches(text: str, words: Sequence[str], look: str | Style = "", found:
     return [(part, found if at % 2 else look) for at, part in enumerate(parts) if part]
 
 
-def mark_pieces(pieces: Iterable[Piece], words: Sequence[str], found: str | Style = "match") -> list[Piece]:
-    """Pieces with every occurrence of the words within one of them in the look `found`."""
-    return [part for text, look in pieces for part in mark_matches(text, words, look, found)]
-
-
-def make_safe(text: str) -> str:
-    """A safe text with its line ends; of a very long text, only the beginning and the number of characters left out."""
-    plain = text.isascii() and text.replace("\n", "").isprintable()  # already safe: `safe` takes ten times as long
-    return text if plain else safe(text, _MOST, lines=True)
+def mark_pieces(pieces: Iterable[Piece], words: Sequence[str]) -> list[Piece]:
+    """Pieces with every occurrence of the words within one of them in the look of a match."""
+    return [part for text, look in pieces for part in mark_matches(text, words, look)]
 
 
 def break_rows(text: str, width: int) -> array[int]:
@@ -162,47 +157,29 @@ def _row_of(width: int) -> re.Pattern[str]:
 # Signs, each one cell wide, with a plain ASCII set for terminals without them
 
 
-class Glyphs(NamedTuple):
+class Glyphs:
     """A set of signs."""
 
-    folded: str = "▸"
-    unfolded: str = "▾"
-    sent: str = "→"
-    received: str = "←"
-    by_hand: str = "»"
-    ok: str = "✓"
-    bad: str = "✗"
-    on: str = "●"
-    half: str = "◐"
-    off: str = "○"
-    waiting: str = "⚑"
-    warning: str = "▲"
-    mark: str = "▌"
-    more: str = "…"
-    dot: str = "·"
-    dash: str = "—"
-    line: str = "─"
-    bar: str = "│"
-    full: str = "▓"
-    new: str = "+"
-    changed: str = "±"
-    gone: str = "-"
-    watched: str = "◉"
-    follows: str = "↳"
-    under: str = "└"
-    marked: str = "◆"
-    said: str = "◇"
-    marked_said: str = "◈"
-    begin: str = "├"
-    end: str = "┤"
-    stray: str = "≠"
-    up: str = "↑"
-    down: str = "↓"
+    folded, unfolded, sent, received, by_hand = "▸▾→←»"
+    ok, bad, warning, on, half, off, waiting = "✓✗▲●◐○⚑"
+    mark, more, dot, dash, line, bar, full = "▌…·—─│▓"
+    new, changed, gone, watched, follows, under = "+±-◉↳└"
+    marked, said, marked_said, begin, end, stray = "◆◇◈├┤≠"
+    up, down, remove, menu = "↑↓×⋮"
 
 
-_PLAIN = str.maketrans("▸▾→←»✓✗●◐○⚑▲▌…·—─│▓±◉↳└◆◇◈├┤≠↑↓", '+-><=vx*~o?!>~.--|#~@\\\\#"&||#^v')
-UNICODE = Glyphs()
-ASCII = Glyphs(*(sign.translate(_PLAIN) for sign in UNICODE))
+class PlainGlyphs(Glyphs):
+    """The signs in ASCII."""
+
+    folded, unfolded, sent, received, by_hand = "+-><="
+    ok, bad, warning, on, half, off, waiting = "vx!*~o?"
+    mark, more, dot, dash, line, bar, full = ">~.--|#"
+    new, changed, gone, watched, follows, under = "+~-@\\\\"
+    marked, said, marked_said, begin, end, stray = '#"&||#'
+    up, down, remove, menu = "^vx:"
+
+
+UNICODE, ASCII = Glyphs(), PlainGlyphs()
 
 _chosen = UNICODE
 
@@ -217,6 +194,12 @@ def choose(*, ascii: bool) -> Glyphs:
     global _chosen
     _chosen = ASCII if ascii else UNICODE
     return _chosen
+
+
+def sign_of(severity: str) -> tuple[str, str]:
+    """The sign of an error, a warning or a hint, and its look."""
+    signs = glyphs()
+    return {"error": (signs.bad, "bad"), "warning": (signs.warning, "warn"), "hint": (signs.dot, "dim")}[severity]
 
 
 # Lists and viewers
@@ -329,11 +312,7 @@ class RowsView(ScrollView, can_focus=True, inherit_bindings=False):
         style = self.get_component_rich_style("view--cursor") if on_cursor else self.rich_style
         # The cursor's text and background colours match; another text colour may be invisible on that background.
         plain = on_cursor and self.has_focus
-        if "--" in name:
-            own, whole = (self.get_component_rich_style(name, partial=partial) for partial in (True, False))
-            ground = whole.bgcolor if own.bgcolor and not on_cursor else None
-            style += own.without_color if plain else Style(color=whole.color, bgcolor=ground) + own.without_color
-        elif name:
+        if name:
             own = self.app.stylesheet.parse_style(_LOOKS[name])
             style += Style(color=None if plain else (self.visual_style + own).rich_style.color, bold=own.bold)
         self._looks[name, on_cursor] = style
@@ -529,20 +508,15 @@ class SearchView(RowsView):
     search ignores case, unless its text contains an upper-case letter.
     """
 
-    @dataclass
     class Searched(Message):
-        """The search has another text or another hit; `text` is empty after the search ended."""
-
-        text: str
-        summary: str
-        """Such as `3 of 17`."""
+        """The search has another text or another hit, or has ended."""
 
     needle = ""
     """The text of the search; empty if there is no search."""
+    summary = ""
+    """Which hit is shown, such as `3 of 17`."""
     place = ""
     """The part of the whole that is searched, in words."""
-    is_large = False
-    """Whether a search takes so long that it needs a thread."""
     _hits: Sequence[int] = ()
     _hit = 0
     _origin = 0
@@ -571,33 +545,26 @@ class SearchView(RowsView):
         """Search for a text from the present place on; an empty text ends the search."""
         if not self.needle:
             self._origin = self.search_origin()
-        self.needle = text
+        self.needle, self._hits = text, ()
+        self.run_worker(partial(self._find, text), group="find", exclusive=True)
+
+    async def _find(self, text: str) -> None:
         found = self.search(text, re.IGNORECASE if text == text.lower() else 0) if text else ()
         hits = (hit.start() for hit in islice(found, MOST_HITS))
-        if text and self.is_large:
-            self.run_worker(self._find(text, hits), group="find")
-        else:
-            self._take([*hits])
-
-    async def _find(self, text: str, hits: Iterator[int]) -> None:
-        found = await asyncio.to_thread(list, hits)
-        if text == self.needle:
-            self._take(found)
-
-    def _take(self, hits: Sequence[int]) -> None:
-        self._hits, self._hit = hits, bisect_left(hits, self._origin)
+        self._hits = await asyncio.to_thread(list, hits)
+        self._hit = bisect_left(self._hits, self._origin)
         self.find_next(0)
 
     def find_next(self, by: int) -> None:
         """Go to the next or the previous hit, around the ends."""
-        summary = f"not found{self.place}" if self.needle else ""
+        self.summary = f"not found{self.place}" if self.needle else ""
         if self._hits:
             self._hit = (self._hit + by) % len(self._hits)
             self.show_hit(self._hits[self._hit])
             more = "+" if len(self._hits) == MOST_HITS else ""
-            summary = f"{self._hit + 1:,} of {len(self._hits):,}{more}{self.place}"
+            self.summary = f"{self._hit + 1:,} of {len(self._hits):,}{more}{self.place}"
         self.refresh()
-        self.post_message(self.Searched(self.needle, summary))
+        self.post_message(self.Searched())
 
 
 View = TypeVar("View", bound=SearchView)
@@ -655,8 +622,8 @@ class Findable(Vertical, Generic[View], can_focus=False):
     @on(SearchView.Searched)
     def _searched(self, event: SearchView.Searched) -> None:
         event.stop()
-        self.count.update(event.summary)
-        if not event.text and not self.line.has_focus:  # another text is shown, and the search belonged to the old one
+        self.count.update(self.view.summary)
+        if not self.view.needle and not self.line.has_focus:  # the text of the search is gone
             self.line.value = ""
             self.remove_class("-finding")
 
@@ -692,7 +659,7 @@ class TextView(SearchView):
         text = "".join(piece if isinstance(piece, str) else text_of_piece(piece) for piece in pieces)
         # Lone surrogates cannot be encoded, so an escape replaces each.
         self._source = text.encode("utf-8", "backslashreplace").decode()
-        self._text = make_safe(self._source)
+        self._text = safe(self._source, _MOST, lines=True)
         if len(self._pages) > 1:
             self.post_message(self.Turned(page + 1, len(self._pages)))
         self._starts = array("Q")

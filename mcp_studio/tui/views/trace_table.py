@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from textual.message import Message
@@ -34,7 +34,8 @@ _LISTS = (*LISTS, "tasks/list", *(f"notifications/{name}_changed" for name in LI
 _FAILED = ("4", "5", "f")
 """The first characters of an HTTP status that means a failure."""
 _HEADS = 8
-"""HTTP messages between two list messages that are folded with them."""
+"""Two list messages fewer entries apart, with only HTTP messages between them, belong to one refresh."""
+_PLAIN, _HTTP = codes("request", "notification", "result"), codes("http")
 NAMES = {"lost": "no reply"}
 """The names of outcomes on the screen, where they differ from the outcome's own name."""
 _PARAMETERS = {
@@ -48,6 +49,7 @@ class Widths(NamedTuple):
     """Cells of each column; 0 if there is no room for the column."""
 
     time: int
+    way: int
     server: int
     method: int
     target: int
@@ -65,20 +67,14 @@ def widths_for(width: int) -> Widths:
     # Two cells in front and one behind, one for the direction, two between columns.
     used = 4 + sum(cells + 2 for cells in (clock, server, ms, size, status) if cells) + 2
     rest = max(7, width - used)
-    if width < 80:
-        return Widths(clock, server, rest, 0, ms, size, status)
-    method = min(33, max(18, (rest - 2) * 3 // 5))
-    return Widths(clock, server, method, max(0, rest - 2 - method), ms, size, status)
+    method = rest if width < 80 else min(33, max(18, (rest - 2) * 3 // 5))
+    return Widths(clock, 1, server, method, max(0, rest - 2 - method), ms, size, status)
 
 
 def header(cells: Widths) -> str:
-    names = (
-        fit(" " * (cells.time > 12) + "Time", cells.time), " ", fit("Server", cells.server),
-        fit("Method" if cells.target else "Method, target", cells.method), fit("Target", cells.target),
-        fit("ms", cells.ms, right=True), fit("Size", cells.size, right=True),
-        fit("Status" if cells.status > 1 else "", cells.status),
-    )  # fmt: skip
-    return "  " + "  ".join(filter(None, names))
+    method, status = "Method" if cells.target else "Method, target", "Status" if cells.status > 1 else ""
+    names = ("Time", "", "Server", method, "Target", "ms", "Size", status)
+    return "  " + "".join(text for text, _ in _line([], cells, *((name, "") for name in names)))[:-1]
 
 
 def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
@@ -96,27 +92,22 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
     named = _indented(columns, row, safe(method, 120) or {"stray": "stdout"}.get(kind, kind))
     about = _about(recording, row, kind, cells.target + cells.method)
-    if apart := bool(cells.target and method):
+    if cells.target and method:
         named = cut_inside(named, cells.method)
     else:  # the target, or the text of a message without a method, begins in the column of the method
-        named, about = f"{named} {about}", ""
-    spare = 0 if apart or not cells.target else cells.target + 2
+        gap = 2 * bool(cells.target)
+        named, cells = f"{named} {about}", cells._replace(method=cells.method + gap + cells.target, target=0)
     ms, took = columns.ms(row), ""
     if outcome and kind in ("request", "result", "error"):
         took = signs.more if outcome == "open" else signs.dash
     if took and ms is not None:
         took = f"{ms:.1f}" if ms < 9.95 else f"{ms:.0f}" if ms < 99_950 else f"{ms / 1000:.0f} s"
     return _line(
-        _remarks((flags,)),
-        (fit(units.clock(columns.time[row], cells.time > 12), cells.time, right=True), "dim"),
-        way,
-        (fit(safe(_text(columns, "server", row), 80), cells.server), ""),
-        (fit(named, cells.method + spare), look),
-        (fit(about, 0 if spare else cells.target), "" if columns.target[row] else "dim"),
-        (fit(took, cells.ms, right=True), "dim"),
-        (fit(size_text(columns.size[row]), cells.size, right=True), "dim"),
-        (fit(f"{sign} {word}" if cells.status > 1 else sign, cells.status), mood),
-    )
+        _remarks((flags,)), cells,
+        (units.clock(columns.time[row], cells.time > 12), "dim"), way,
+        (safe(_text(columns, "server", row), 80), ""), (named, look), (about, "" if columns.target[row] else "dim"),
+        (took, "dim"), (size_text(columns.size[row]), "dim"), (f"{sign} {word}", mood),
+    )  # fmt: skip
 
 
 def draw_refreshes(recording: Recording, row: int, count: int, cells: Widths) -> list[Piece]:
@@ -129,16 +120,13 @@ def draw_refreshes(recording: Recording, row: int, count: int, cells: Widths) ->
     sign, word, mood = standing("request", "out", worst, "")
     server = safe(", ".join(servers), 80) if len(servers) == 1 else units.plural(len(servers), "server")
     return _line(
-        _remarks(columns.flags[at] for at in rows),
-        (fit(units.clock(columns.time[row], cells.time > 12), cells.time, right=True), "dim"),
-        (signs.folded, "dim"),
-        (fit(server, cells.server), "dim"),
-        (fit(f"{count:,} list messages", cells.method), "dim"),
-        (fit(safe(", ".join(name.removesuffix("/list") for name in lists), 200), cells.target), "dim"),
-        (fit("", cells.ms), ""),
-        (fit(size_text(sum(columns.size[at] for at in rows)), cells.size, right=True), "dim"),
-        (fit(f"{sign} {word}" if cells.status > 1 else sign, cells.status), "dim" if worst == "ok" else mood),
-    )
+        _remarks(columns.flags[at] for at in rows), cells,
+        (units.clock(columns.time[row], cells.time > 12), "dim"), (signs.folded, "dim"),
+        (server, "dim"), (f"{count:,} list messages", "dim"),
+        (safe(", ".join(name.removesuffix("/list") for name in lists), 200), "dim"),
+        ("", ""), (size_text(sum(columns.size[at] for at in rows)), "dim"),
+        (f"{sign} {word}", "dim" if worst == "ok" else mood),
+    )  # fmt: skip
 
 
 def _remarks(flags: Iterable[int]) -> list[Piece]:
@@ -151,10 +139,15 @@ def _remarks(flags: Iterable[int]) -> list[Piece]:
     return [mark, found[severity]] if marks else [found[severity], mark]
 
 
-def _line(remarks: list[Piece], *pieces: Piece) -> list[Piece]:
-    """Join the cells. Each gap belongs to the cell before it, which halves the pieces to style, filter and write."""
-    *most, (last, end) = [piece for piece in pieces if piece[0]]
-    return [*remarks, *((f"{text}  ", look) for text, look in most), (f"{last} ", end)]
+def _line(remarks: list[Piece], cells: Widths, *pieces: Piece) -> list[Piece]:
+    """Fit a text into each column. Each gap belongs to the cell before it: half as many pieces to style and write."""
+    line = list(remarks)
+    for name, width, (text, look) in zip(Widths._fields, cells, pieces, strict=True):
+        if width:
+            # A column of one cell has room for a sign alone, without its word.
+            text = text[:1] if width == 1 else f" {text}" if name == "time" and width > 12 else text
+            line.append((f"{fit(text, width, right=name in ('ms', 'size'))}  ", look))
+    return [*line[:-1], (line[-1][0][:-1], line[-1][1])]
 
 
 def arrow(direction: str) -> Piece:
@@ -257,32 +250,6 @@ def _value(value: Json) -> str:
     return " ".join(text[:_LONGEST].split())
 
 
-# Refreshes of lists, which are folded
-
-
-_PLAIN, _HTTP = codes("request", "notification", "result"), codes("http")
-
-
-def refreshes(columns: Columns, first: int, last: int) -> Iterator[int]:
-    """The rows from `first` to before `last` that continue a refresh of lists, ascending: a row about lists whose
-    predecessor is about lists, too. HTTP messages between two such rows are included.
-    """
-    lists = {columns.methods.get(name) for name in _LISTS}
-
-    def about_lists(row: int) -> bool:
-        return columns.method[row] in lists and columns.kind[row] in _PLAIN and not columns.flags[row] & bits.BY_HAND
-
-    def between(row: int) -> bool:
-        return columns.kind[row] in _HTTP and _text(columns, "method", row)[:1] not in _FAILED
-
-    for row, method in enumerate(columns.method[first:last], first):
-        if method in lists and about_lists(row):
-            above = range(row - 1, max(-1, row - _HEADS), -1)
-            before = next((at for at in above if not between(at)), None)
-            if before is not None and about_lists(before):
-                yield from range(before + 1, row + 1)
-
-
 # The table
 
 _FRAME = 1 / 15
@@ -329,7 +296,8 @@ class TraceTable(CursorView):
         self.search = None
         self._unfolded: array[int] = array("I")
         """The numbers of the entries that have a row while there is no query, ascending."""
-        self._folded_up_to = 0
+        self._refresh = -_HEADS
+        """The number of the last entry about lists, if a refresh of lists may go on after it."""
         self._first, self._total, self._revision = source.first_number, 0, -1
         self._at = 0
         """The number of the entry under the cursor."""
@@ -381,18 +349,29 @@ class TraceTable(CursorView):
 
     def toggle_folds(self) -> None:
         self.folds = not self.folds
-        self._unfolded, self._folded_up_to = array("I"), 0
+        self._unfolded, self._total, self._refresh = array("I"), 0, -_HEADS
         self.look_at_store()
 
     def _fold(self) -> None:
-        columns, first = self._source.columns, self._source.columns.first
-        begin = max(first, self._folded_up_to + 1 - _HEADS)  # HTTP messages are folded once a list message follows them
-        rows = range(begin - first, self._total + 1 - first)
-        folded = {*refreshes(columns, rows.start, rows.stop)} if self.folds else ()
-        del self._unfolded[bisect_left(self._unfolded, begin) :]
-        self._unfolded.extend(first + row for row in rows if row not in folded)
-        self._folded_up_to = self._total
-        del self._unfolded[: bisect_left(self._unfolded, self._first)]
+        """Give a row to each new entry that does not continue a refresh of lists: messages about lists, one after
+        another. HTTP messages between two of them are folded with them.
+        """
+        columns, rows, first = self._source.columns, self._unfolded, self._source.columns.first
+        lists = {columns.methods.get(name) for name in _LISTS}
+        for number in range(max(first, self._total + 1), self._source.total + 1):
+            row = number - first
+            kind = columns.kind[row]
+            about_lists = columns.method[row] in lists and kind in _PLAIN and not columns.flags[row] & bits.BY_HAND
+            if about_lists and self.folds and number - self._refresh < _HEADS:
+                del rows[bisect_right(rows, self._refresh) :]
+            else:
+                rows.append(number)
+            if about_lists:
+                self._refresh = number
+            elif kind not in _HTTP or _text(columns, "method", row)[:1] in _FAILED:
+                self._refresh = -_HEADS
+        self._first, self._total = self._source.first_number, self._source.total
+        del rows[: bisect_left(rows, self._first)]
 
     @property
     def folded(self) -> bool:
@@ -454,11 +433,9 @@ class TraceTable(CursorView):
         else:
             number, above = self._numbers[min(self.top, self.row_count - 1)], 0
         self._revision = source.revision
-        self._first, self._total = source.first_number, source.total if len(source) else 0
+        self._fold()
         if self.search is not None:
             self.search.pull(_SLICE)
-        else:
-            self._fold()
         (self._clock.resume if self._searching else self._clock.pause)()
         if self.following:
             self.rows_changed(self.row_count - height, cursor=self.row_count - 1)
