@@ -110,13 +110,15 @@ class GuardedApp(App[int]):
         self._close_messages_no_wait()
 
     def _left(self, error: Exception) -> bool:
-        """Whether work of a closed screen did not find a widget, or of an app that has been told to exit was to mount
-        one, which Textual refuses: nobody would see the result of that work.
+        """Whether work of a closed screen, or of an app that ends, found or could mount no widget any more: nobody
+        would see the result of that work.
         """
         cause = error.error if isinstance(error, WorkerFailed) else error
-        if isinstance(cause, MountError):
-            return not any(screen.is_attached for screen in self.screen_stack)
-        trace = cause.__traceback__ if isinstance(cause, (NoMatches, NoScreen)) else None
+        if not isinstance(cause, (MountError, NoMatches, NoScreen)):
+            return False
+        if not self.is_running or not any(screen.is_attached for screen in self.screen_stack):
+            return True
+        trace = cause.__traceback__
         while trace is not None:
             node = trace.tb_frame.f_locals.get("self")
             if isinstance(node, Widget) and not set(node.ancestors_with_self) & set(self.screen_stack):

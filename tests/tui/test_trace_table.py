@@ -132,9 +132,14 @@ def test_a_row_shows_marks_findings_rounds_and_what_a_request_came_under() -> No
 def test_without_room_for_targets_they_share_the_column_of_the_method() -> None:
     assert "tools/call tool 1" in row(store_of(1), 0, 60) and widths_for(60).target == 0
     store = TraceStore(Redactor())
-    store.add("s", "in", "notification", b"{}").method = "notifications/subscriptions/acknowledged"
-    store.revised(store[0])
+    store.add("s", "in", "notification", b"{}", "notifications/subscriptions/acknowledged", "here")
     assert "notifications/su…ons/acknowledged " in row(store, 0, 150), "a long name is cut in its middle"
+
+
+def test_a_method_without_a_target_takes_the_column_of_the_target_too() -> None:
+    store = TraceStore(Redactor())
+    store.add("away", "in", "http", b"x", "failed: Nothing answers at 127.0.0.1:9, and the connection was refused")
+    assert "failed: Nothing answers at 127.0.0.1:9, and the connection was refused" in row(store, 0, 150)
 
 
 def test_sizes_take_seven_cells_at_most() -> None:

@@ -92,11 +92,11 @@ def draw(recording: Recording, row: int, cells: Widths) -> list[Piece]:
     look = "dim" if kind in ("result", "error") or not method else "strong" if kind == "request" else ""
     named = _indented(columns, row, safe(method, 120) or {"stray": "stdout"}.get(kind, kind))
     about = _about(recording, row, kind, cells.target + cells.method)
-    if cells.target and method:
+    if cells.target and method and about:
         named = cut_inside(named, cells.method)
-    else:  # the target, or the text of a message without a method, begins in the column of the method
+    else:  # a method without a target takes its column, too, and so does the text of a message without a method
         gap = 2 * bool(cells.target)
-        named, cells = f"{named} {about}", cells._replace(method=cells.method + gap + cells.target, target=0)
+        named, cells = f"{named} {about}".rstrip(), cells._replace(method=cells.method + gap + cells.target, target=0)
     ms, took = columns.ms(row), ""
     if outcome and kind in ("request", "result", "error"):
         took = signs.more if outcome == "open" else signs.dash
