@@ -34,6 +34,8 @@ T = TypeVar("T")
 Part = str | tuple[str, str]
 Parts = list[Part]
 """Pieces of a `Content`: safe text, with or without a style."""
+Widgets = Iterable[Widget]
+"""What the body of a dialog is made of."""
 
 _DIFF_LINES = 400
 """Lines of a difference that are shown."""
@@ -92,8 +94,9 @@ class Dialog(ModalScreen[T]):
         super().__init__()
         self.title = title or self.TITLE
 
-    def body(self) -> Iterable[Widget]:
-        return ()
+    def body(self) -> Widgets:
+        """The widgets of the dialog; facts, unless a subclass has others."""
+        yield Static(id="facts", markup=False)
 
     def compose(self) -> ComposeResult:
         # Not before the first dialog: a third of all rules would be looked through whenever anything is styled.
@@ -117,8 +120,12 @@ class Dialog(ModalScreen[T]):
         button = {"submit": self.default, "back": "back"}.get(bound.binding.action)
         return next((choice.label for choice in self._offered if choice.action == button), "")
 
-    def look(self) -> None:
+    def look(self) -> object:
         """Show the present state."""
+
+    def put(self, place: str, *parts: Part | Content) -> None:
+        """Show pieces of text in the `Static` with this id."""
+        self.query_one(f"#{place}", Static).update(Content.assemble(*parts))
 
     def show_buttons(self, **shown: bool) -> None:
         """Show or hide buttons by their actions. Only those that are shown have letters."""
@@ -286,7 +293,7 @@ class Confirm(Dialog[bool]):
         super().__init__(title)
         self._text, self._destroys = text, destroys
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(Content(safe(self._text, 8_000, lines=True)))
 
     def on_mount(self) -> None:
@@ -316,7 +323,7 @@ class Choose(Dialog[T]):
         self._list = OptionList(compact=True)
         self.set_class(len(self._items) >= _SEARCHED, "-searched")
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         if self._text:
             yield Static(Content(safe(self._text, 2_000, lines=True)), classes="gap")
         if self.has_class("-searched"):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from textual import getters, on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from mcp_studio.call.secrets import may_hold_secrets, secret_places
@@ -19,7 +18,7 @@ from mcp_studio.schema.form import build
 from mcp_studio.schema.place import path_of, remove
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.form.view import FormView
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, Widgets
 from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.urls import judge
 
@@ -51,13 +50,13 @@ class RequestDialog(Dialog[Answer]):
         self.request = request
         self._times_of = times
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(id="times", classes="quiet gap", markup=False)
         if self.request.note:  # the reason why no rule answered the request
             yield Static(Content(f"{glyphs().warning} {safe(self.request.note, 500)}"), classes="bad gap")
         yield from self.question()
 
-    def question(self) -> Iterable[Widget]:
+    def question(self) -> Widgets:
         """The widgets of the request itself."""
         return ()
 
@@ -90,7 +89,7 @@ class Elicitation(RequestDialog):
         self._form = build(request.schema, strict=True)
         self._view = FormView(empty="No fields to fill in.")
 
-    def question(self) -> Iterable[Widget]:
+    def question(self) -> Widgets:
         yield self.foreign(self.request.message)
         names = ", ".join(safe(field.name, 60) for field in self._form.fields if is_secret(field))
         warning = ""
@@ -153,7 +152,7 @@ class UrlElicitation(RequestDialog):
         super().__init__(request, times)
         self._page = judge(request.url)
 
-    def question(self) -> Iterable[Widget]:
+    def question(self) -> Widgets:
         page = self._page
         parts: Parts = [(safe(page.host or "no host", 300), "bold $accent"), "\n"]
         if page.ascii_host != page.host:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Static
 
 from mcp_studio.present import crashes, stray, units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.postmortem import Mortem, command_of
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, fact
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, Widgets, fact
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 from mcp_studio.tui.views.trace_table import arrow, name_of
 
@@ -40,9 +38,8 @@ class ExitReport(Dialog[int]):
         self._known = tuple(self.app.studio.manager.supervisor(server).mortems if known is None else known)
         self.title = f"Exit report: {server}" + (f" · {len(self._known)} times" if len(self._known) > 1 else "")
 
-    def body(self) -> Iterable[Widget]:
-        text = Content("\n\n").join(Content.assemble(*report(one)) for one in reversed(self._known))
-        yield Static(text, id="facts", markup=False)
+    def look(self) -> None:
+        self.put("facts", Content("\n\n").join(Content.assemble(*report(one)) for one in reversed(self._known)))
 
     def action_show_trace(self) -> None:
         """Go to the server's last end in the trace."""
@@ -74,7 +71,6 @@ class UnexpectedOutput(Dialog[int]):
 
     DEFAULT_CLASSES = "-large"
     choices = _CHOICES
-    AUTO_FOCUS = "TextView"
 
     def __init__(self, server: str) -> None:
         super().__init__()
@@ -84,7 +80,7 @@ class UnexpectedOutput(Dialog[int]):
         newest = f"the newest {_MOST} lines" if count >= _MOST else units.plural(count, "line")
         self.title = f"Unexpected output: {server} · {newest} on stdout"
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Findable(TextView("\n".join(self._lines()), empty="Nothing: it has printed no line besides messages."))
 
     def _lines(self) -> Iterable[str]:

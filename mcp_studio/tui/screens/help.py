@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from textual import getters, on
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from mcp_studio.search import names
 from mcp_studio.tui.actions import Action, spell_all
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.rows import glyphs
 
 _KEYS = 16
@@ -43,7 +42,6 @@ class Help(Dialog[Action]):
     """Lists the actions of a place; answers the action that the person chose."""
 
     choices = (Choice("submit", "Do it", "primary"), Choice("back", "Close"))
-    AUTO_FOCUS = "Input"
     listed = "#found"
     options = getters.query_one("#found", OptionList)
 
@@ -52,7 +50,7 @@ class Help(Dialog[Action]):
         self._place = place
         self._every = [(title, action) for title, actions in sections for action in actions]
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         about = _ABOUT.get(self._place, "").format(**glyphs()._asdict(), field=self.app.key_of("field_menu"))
         yield Static(Content(about), id="about")
         yield Input(placeholder="what do you want to do?", compact=True)

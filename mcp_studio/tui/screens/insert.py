@@ -15,7 +15,6 @@ from typing import Literal
 from rich.style import Style
 from rich.text import Text as RichText
 from textual import on, work
-from textual.widget import Widget
 from textual.widgets import DirectoryTree, Input, TextArea
 from textual.widgets.tree import TreeNode
 
@@ -30,7 +29,7 @@ from mcp_studio.schema.keywords import got
 from mcp_studio.schema.text import from_text
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST, takes
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, T
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, T, Widgets
 from mcp_studio.tui.views.rows import glyphs
 
 
@@ -66,7 +65,7 @@ class Paste(InsertDialog[Meaning]):
         self._text = text
         self._area = AreaEditor(text if len(text) <= LARGEST else "")
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield self._area
 
     def on_mount(self) -> None:
@@ -167,7 +166,7 @@ class InsertFile(InsertDialog[str]):
         self._most = most
         self._input = Input(placeholder="Path of a file; ~ is your home folder", compact=True)
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         return self._input, FolderTree(Path.cwd())
 
     def on_mount(self) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from textual import getters, on, work
 from textual.containers import Horizontal
-from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Input, Select, Static
 
 from mcp_studio.jsontext import pretty
@@ -16,7 +14,7 @@ from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
 from mcp_studio.search.names import words_of
 from mcp_studio.session.logs import LogMessage, set_level
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Widgets
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, fit, mark_matches, width_of
 
 _EMPTY = "No log messages. Servers send them during calls, some only once a level was asked for."
@@ -48,7 +46,7 @@ class Logs(Dialog[int]):
         self._stamp: object = None
         self._names = 0
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         levels = [("all levels", ""), *((f"{level} and worse", level) for level in LOG_LEVELS[1:])]
         least = Select(levels, value="", allow_blank=False, id="least", compact=True)
         yield Horizontal(least, Input(placeholder="filter: words", id="words", compact=True), id="ways")
@@ -85,8 +83,7 @@ class Logs(Dialog[int]):
     @on(VirtualList.Highlighted)
     def show_row(self) -> None:
         """Show the whole message under the cursor."""
-        row = self.rows.row
-        self.query_one("#whole", Static).update(Content(_whole(row) if row is not None else ""))
+        self.put("whole", _whole(self.rows.row) if self.rows.row is not None else "")
 
     def _draw(self, row: LogMessage, width: int, selected: bool) -> Line:
         level = fit(safe(row.level, 20) or "-", 9), _LOOKS.get(row.level, "")

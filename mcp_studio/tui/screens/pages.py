@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 
 from textual import getters, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from mcp_studio.catalog.listing import METHODS, EntryKind, Page
@@ -16,7 +14,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable
 
@@ -41,7 +39,7 @@ class Pages(Dialog[None]):
         self._count = self._total = 0
         """The pages read, and the entries in them."""
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(id="about", classes="gap", markup=False)
         yield Findable(JsonView())
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 
 from textual import on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Button, Static, TextArea
 
 from mcp_studio.call.copying.paste import EXPECTED, Pasted, read_paste
@@ -16,7 +14,7 @@ from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.tui.call_draft import form_of
 from mcp_studio.tui.form.editors import AreaEditor
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.rows import glyphs
 
 _KINDS: dict[str, tuple[EntryKind, ...]] = {
@@ -39,7 +37,7 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         self._shown_entry = shown
         self._pasted: tuple[Entry, Json] | None = None
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield AreaEditor()
         yield Static(id="verdict")
 
@@ -73,8 +71,7 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         except ValueError as problem:
             lines.append((f"{signs.warning} {safe(problem, 600)}", "$state-busy"))
         self.query_one("#submit", Button).disabled = self._pasted is None
-        verdict = Content("\n").join(Content.styled(text, look) for text, look in lines)
-        self.query_one("#verdict", Static).update(verdict)
+        self.put("verdict", Content("\n").join(Content.styled(text, look) for text, look in lines))
 
     def _target(self, pasted: Pasted) -> Entry | None:
         """The entry of a pasted call: the shown entry if it fits, or else a listed entry."""

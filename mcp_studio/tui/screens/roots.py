@@ -8,8 +8,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from textual import on, work
-from textual.content import Content
-from textual.widgets import Static
 
 from mcp_studio.config.expand import effective_roots
 from mcp_studio.config.model import Problem, Root
@@ -78,17 +76,16 @@ class Roots(FillIn):
     @on(FormView.Changed)
     def look(self) -> None:
         """What the server will get, and what is odd about it."""
-        sent = self.query_one("#below", Static)
         self.note("")
         try:
             roots = effective_roots(roots_of(self.form.value), self.app.studio.manager.config(self._server))
         except StudioError as error:
-            sent.update("")
+            self.put("below")
             self.note(error.message, "bad")
             return
         lines = [f"\n{safe(root.uri, 200)}{_odd(root)}" for root in roots]
         said = "".join(["The server gets:", *lines]) if lines else "The server gets no roots."
-        sent.update(Content.styled(said, "$quiet"))
+        self.put("below", (said, "$quiet"))
 
     @work(exclusive=True)
     async def action_submit(self) -> None:

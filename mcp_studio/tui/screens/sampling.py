@@ -5,7 +5,7 @@ Specification, client/sampling. Text from the server passes through `safe`; a te
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from textual import getters, on
 from textual.containers import VerticalScroll
@@ -19,7 +19,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import message_result
 from mcp_studio.tui.form.json_editor import JsonEditor
-from mcp_studio.tui.screens.dialog import Choice
+from mcp_studio.tui.screens.dialog import Choice, Widgets
 from mcp_studio.tui.screens.elicitation import DECLINE, LATER, RequestDialog, Times
 from mcp_studio.tui.views.lines import TabLine
 
@@ -50,14 +50,14 @@ class Sampling(RequestDialog):
         self._text = str(draft.get("text", ""))
         """Text of the JSON editor that is no JSON."""
 
-    def question(self) -> Iterable[Widget]:
+    def question(self) -> Widgets:
         yield VerticalScroll(*self._request_widgets(), id="asked")
         yield TabLine({"as-text": "Reply as text", "as-json": "Reply as JSON"})
         yield TextArea(_text_of(self._reply), id="text-reply", compact=True)
         yield JsonEditor(self._reply, text=self._text)
         yield Button("Add the use of a tool", id="add-tool", compact=True)
 
-    def _request_widgets(self) -> Iterable[Widget]:
+    def _request_widgets(self) -> Widgets:
         size = 0
         for title, text in sections_of(self.request.params):
             yield Static(Content.styled(safe(title, 60), "bold $accent"))

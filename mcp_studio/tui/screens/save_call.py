@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from textual import getters, on
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.call import saved as files
@@ -19,7 +16,7 @@ from mcp_studio.schema.place import Path, pointer
 from mcp_studio.tui.call_draft import CallDraft
 from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.form.view import FormView
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 
 _PLACES = 60
 _SECRET = "is secret, and not written: its name in the keyring; empty: left out"
@@ -37,7 +34,7 @@ class FillIn(Dialog[dict[str, Json] | None]):
         self._about = about
         self._form = FormView(form, value)
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(Content(safe(self._about, 600)), classes="quiet gap")
         yield self._form
         yield Static(id="below", markup=False)
@@ -103,7 +100,7 @@ class SaveCall(FillIn):
         parts.append(safe(files.saved_text(saved), 6_000, lines=True))
         for stored in self._stored().values():
             parts.append((f"\nPut it there: mcp-studio config secrets set {safe(stored, 100)}", "$state-busy"))
-        self.query_one("#below", Static).update(Content.assemble(*parts))
+        self.put("below", *parts)
 
     @property
     def saved(self) -> files.SavedCall:

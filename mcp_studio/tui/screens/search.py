@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
 from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Input, Select, Static
 
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
@@ -20,7 +19,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.search.method import Hit, Scope, SearchProblem
 from mcp_studio.tui.bridge import StudioChanged, relay
 from mcp_studio.tui.panes.catalog import RISKS, name_of
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, cut_inside, mark_matches, spread, width_of
 
 MODES = {
@@ -65,7 +64,7 @@ class Search(Dialog[tuple[Ref, bool]]):
         self._text: str | None = None
         """The text for which the hits were found."""
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         question, names = self._question, self.app.studio.manager.names()
         yield Input(question.text, placeholder="a name, or what the tool should do", compact=True)
         modes = [(f"Mode: {title}", mode) for mode, title in MODES.items()]
@@ -130,8 +129,7 @@ class Search(Dialog[tuple[Ref, bool]]):
     @on(VirtualList.Highlighted)
     def preview(self) -> None:
         """Show more of the hit under the cursor."""
-        hit = self.hits.row
-        self.query_one("#preview", Static).update(_preview(hit) if hit is not None else Content(""))
+        self.put("preview", _preview(self.hits.row) if self.hits.row is not None else "")
 
     # What the person does
 

@@ -9,7 +9,6 @@ from rich.text import Text
 from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import DataTable, Static
 
 from mcp_studio.present import units
@@ -19,7 +18,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.message import OTHER, Recording
 from mcp_studio.trace.query.parser import quoted
 from mcp_studio.trace.statistics import EXACT, NAMED, Durations, Numbers, Tally, Target
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.tui.views.trace_table import took_text
@@ -164,7 +163,7 @@ class Statistics(Dialog[str]):
         self._sort, self._backward = "Count", False
         self._stamp = -1
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield TabLine({"calls": "Calls", "methods": "Methods", "servers": "Servers"})
         yield DataTable(cursor_type="row")
         yield Static(id="facts", markup=False)

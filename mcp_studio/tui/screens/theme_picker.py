@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from textual import getters, on
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from mcp_studio.safetext import safe
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 
 
 class ThemePicker(Dialog[None]):
@@ -21,7 +18,7 @@ class ThemePicker(Dialog[None]):
     choices = (Choice("submit", "Use it", "primary"), Choice("back", "Cancel"))
     themes = getters.query_one(OptionList)
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield OptionList(*(Option(Content(safe(name, 60)), id=name) for name in sorted(self.app.own_themes)))
 
     def on_mount(self) -> None:
