@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import time
 
 from textual import getters, on, work
 from textual.content import Content
@@ -11,6 +11,7 @@ from textual.widgets import Button, Static
 
 from mcp_studio.call.secrets import may_hold_secrets, secret_places
 from mcp_studio.jsontext import Json, items_of
+from mcp_studio.present import questions, units
 from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import defaults, errors, is_secret
@@ -24,7 +25,6 @@ from mcp_studio.urls import judge
 
 DECLINE = Choice("decline", "Decline", answer=Answer("decline"))
 CANCEL, LATER = Choice("cancel", "Cancel", answer=Answer("cancel")), Choice("back", "Later")
-Times = Callable[[InputRequest], str]
 _ADDRESS = 10_000
 """Characters of an address that the dialog shows."""
 
@@ -33,22 +33,17 @@ _SECRETS = r"(?i)passw(or)?d|passphrase|passcode|api[ _-]?key|\bsecret|\btoken\b
 
 
 class RequestDialog(Dialog[Answer]):
-    """Shows a request of a server; answers the person's choice, and None for later.
-
-    Args:
-        times: returns the number of pending requests, the age of this one, and its remaining time.
-    """
+    """Shows a request of a server; answers the person's choice, and None for later."""
 
     every = 1.0
     wants = ""
     """The text after the server's name in the title."""
 
-    def __init__(self, request: InputRequest, times: Times) -> None:
+    def __init__(self, request: InputRequest) -> None:
         tool = request.subject.removeprefix(f"{request.server}.")
         subject = f" · {tool} is waiting" if tool else ""
         super().__init__(f"{safe(request.server, 40)} {self.wants}{safe(subject, 80)}")
         self.request = request
-        self._times_of = times
 
     def body(self) -> Widgets:
         yield Static(id="times", classes="quiet gap", markup=False)
@@ -61,8 +56,11 @@ class RequestDialog(Dialog[Answer]):
         return ()
 
     def look(self) -> None:
-        """Show the times of the request."""
-        self.query_one("#times", Static).update(Content(safe(self._times_of(self.request), 200)))
+        """Show the number of pending requests, the age of this one, and its remaining time."""
+        count = len(self.app.studio.inbox.pending) + self.app.studio.inbox.held
+        which = f"1 of {count} pending requests" if count > 1 else ""
+        old = f"{units.seconds(time.monotonic() - self.request.asked)} ago"
+        self.put("times", " · ".join(filter(None, (which, old, questions.time_left(self.request)))))
 
     def on_screen_resume(self) -> None:
         """Close the dialog if the request was answered while another screen was on top."""
@@ -84,8 +82,8 @@ class Elicitation(RequestDialog):
     wants = "requests input"
     choices = (Choice("accept", "Accept", "primary"), DECLINE, CANCEL, LATER)
 
-    def __init__(self, request: InputRequest, times: Times) -> None:
-        super().__init__(request, times)
+    def __init__(self, request: InputRequest) -> None:
+        super().__init__(request)
         self._form = build(request.schema, strict=True)
         self._view = FormView(empty="No fields to fill in.")
 
@@ -148,8 +146,8 @@ class UrlElicitation(RequestDialog):
     )  # fmt: skip
     state = getters.query_one("#state", Static)
 
-    def __init__(self, request: InputRequest, times: Times) -> None:
-        super().__init__(request, times)
+    def __init__(self, request: InputRequest) -> None:
+        super().__init__(request)
         self._page = judge(request.url)
 
     def question(self) -> Widgets:

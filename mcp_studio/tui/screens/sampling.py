@@ -20,7 +20,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import message_result
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.dialog import Choice, Widgets
-from mcp_studio.tui.screens.elicitation import DECLINE, LATER, RequestDialog, Times
+from mcp_studio.tui.screens.elicitation import DECLINE, LATER, RequestDialog
 from mcp_studio.tui.views.lines import TabLine
 
 _LISTS_SINCE = "2025-11-25"
@@ -41,8 +41,8 @@ class Sampling(RequestDialog):
     area = getters.query_one("#text-reply", TextArea)
     json = getters.query_one(JsonEditor)
 
-    def __init__(self, request: InputRequest, times: Times) -> None:
-        super().__init__(request, times)
+    def __init__(self, request: InputRequest) -> None:
+        super().__init__(request)
         self._tools = offered(request.params)
         draft = mapping(request.draft)
         self._reply: Json = draft.get("reply") or message_result("")

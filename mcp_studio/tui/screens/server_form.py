@@ -216,13 +216,11 @@ class ServerForm(Dialog[ServerConfig]):
             self._drafts.pop(self._server, None)
             self.dismiss(ready[0])
 
-    def action_import_servers(self) -> None:
+    @work
+    async def action_import_servers(self) -> None:
         from mcp_studio.tui.screens.import_servers import ImportServers
 
-        self.app.push_screen(ImportServers(), self._imported)
-
-    def _imported(self, server: ServerConfig | None) -> None:
-        if server is not None:
+        if server := await self.app.push_screen_wait(ImportServers()):
             self.dismiss(server)
 
     def action_start_over(self) -> None:
