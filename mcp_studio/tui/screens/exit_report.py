@@ -58,12 +58,7 @@ def report(one: Mortem) -> Parts:
         parts.append((f"\n{title}{'' if lines else ': nothing'}\n", _HEAD))
         parts += [f"  {safe(line, 500)}\n" for line in lines]
     parts.append(("\nLast messages\n", _HEAD))
-    for frame in one.frames:
-        what = " ".join(filter(None, (safe(frame.method, 60), safe(frame.target, 60)))) or frame.kind
-        kind = "" if frame.kind in ("request", "notification") else f" {frame.kind}"
-        size = f"  {units.size(frame.size)}\n", "$quiet"
-        parts += [f"  {units.clock(frame.time)} {arrow(frame.direction)[0]} {what}{kind}", size]
-    return parts
+    return [*parts, *(f"  {_line(frame)}\n" for frame in one.frames)]
 
 
 class UnexpectedOutput(Dialog[int]):
@@ -90,21 +85,20 @@ class UnexpectedOutput(Dialog[int]):
         for sort in sorts:
             yield f"{glyphs().bad} {stray.SORTS[sort]}: {stray.explain(sort, command)}\n"
         for burst in self._bursts:
-            yield _around("after", burst.after)
+            yield f"  after: {_line(burst.after)}"
             for one in reversed(burst.lines):
                 text = safe(stray.text_of(one.entry).decode("utf-8", "replace"), 2_000)
                 yield f"{units.clock(one.entry.time)} {glyphs().bad} {text}"
-            yield f"{_around('before', burst.before)}\n"
+            yield f"  before: {_line(burst.before)}\n"
 
     def action_show_trace(self) -> None:
         """Go to the newest line in the trace."""
         self.dismiss(self._bursts[0].lines[-1].entry.number if self._bursts else None)
 
 
-def _around(place: str, entry: WireMessage | None) -> str:
-    """A line about the message before or after a burst of output."""
+def _line(entry: WireMessage | None) -> str:
+    """A line about a message, such as the one before a burst of output; there may be none."""
     if entry is None:
-        return f"  {place}: no message"
-    return (
-        f"  {place}: {units.clock(entry.time)} {arrow(entry.direction)[0]} {name_of(entry)}, {units.size(entry.size)}"
-    )
+        return "no message"
+    kind = "" if entry.kind in ("request", "notification") else f" {entry.kind}"
+    return f"{units.clock(entry.time)} {arrow(entry.direction)[0]} {name_of(entry)}{kind}, {units.size(entry.size)}"

@@ -29,7 +29,7 @@ from mcp_studio.schema.keywords import got
 from mcp_studio.schema.text import from_text
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST, takes
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, T, Widgets
+from mcp_studio.tui.screens.dialog import Choice, Dialog, T, Widgets
 from mcp_studio.tui.views.rows import glyphs
 
 
@@ -69,7 +69,6 @@ class Paste(InsertDialog[Meaning]):
         yield self._area
 
     def on_mount(self) -> None:
-        self._area.focus()
         self._area.select_all()  # text that is pasted or typed now replaces it
         self._read(self._text)
 
@@ -170,7 +169,6 @@ class InsertFile(InsertDialog[str]):
         return self._input, FolderTree(Path.cwd())
 
     def on_mount(self) -> None:
-        self._input.focus()
         words = "as text, or as base64 where it is none" if self._shape == "text" else f"as {self._shape}"
         self.note(f"It goes in {words}.", "quiet")
 
@@ -234,23 +232,16 @@ def contents(file: Path, shape: Shape, most: int) -> str:
 Kind = Literal["date", "time", "date-time"]
 _DAY = timedelta(days=1)
 _MOMENTS = {
-    "now": timedelta(0), "in an hour": timedelta(hours=1), "tomorrow": _DAY, "in a week": 7 * _DAY,
+    "in an hour": timedelta(hours=1), "tomorrow": _DAY, "in a week": 7 * _DAY,
     "in 30 days": 30 * _DAY, "an hour ago": -timedelta(hours=1), "yesterday": -_DAY, "a week ago": -7 * _DAY,
 }  # fmt: skip
 
 
-class When(Choose[str]):
-    """Answers a date or time in the field's format (RFC 3339), for the person to adjust in the field."""
-
-    def __init__(self, name: str, kind: Kind) -> None:
-        texts = {words: written(kind, datetime.now() + step) for words, step in _MOMENTS.items() if fits(kind, step)}
-        title = f"Insert a {kind.replace('-', ' and ')} into {safe(name, 50)}"
-        super().__init__(title, [Item(words, text, text) for words, text in texts.items()])
-
-
-def fits(kind: Kind, step: timedelta) -> bool:
-    """Whether a moment so far away differs from now: dates by days, times by less."""
-    return kind == "date-time" or not step or bool(step % _DAY) == (kind == "time")
+def moments(kind: Kind) -> dict[str, str]:
+    """Texts in a format by their names; dates differ from now by days, times by less."""
+    steps = _MOMENTS.items()
+    fitting = {name: step for name, step in steps if kind == "date-time" or bool(step % _DAY) == (kind == "time")}
+    return {name: written(kind, datetime.now() + step) for name, step in ({"now": timedelta(0)} | fitting).items()}
 
 
 def kind_of(format: str) -> Kind | None:

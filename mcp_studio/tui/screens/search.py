@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -13,11 +12,12 @@ from textual.content import Content
 from textual.widgets import Input, Select, Static
 
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
-from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.protocol.views import PromptView, ToolView
+from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
+from mcp_studio.schema.field import json_types
 from mcp_studio.search.method import Hit, Scope, SearchProblem
 from mcp_studio.tui.bridge import StudioChanged, relay
+from mcp_studio.tui.call_draft import form_of
 from mcp_studio.tui.panes.catalog import RISKS, name_of
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, cut_inside, mark_matches, spread, width_of
@@ -200,18 +200,9 @@ def _preview(hit: Hit) -> Content:
 
 def _parameters(entry: Entry) -> str:
     """The parameters with types; required ones have a star."""
-    rows: Sequence[tuple[str, Json, bool]] = ()
-    if isinstance(entry.view, ToolView):
-        schema = mapping(entry.view.input_schema)
-        required = items_of(schema.get("required"))
-        inner = mapping(schema.get("properties")).items()
-        rows = [(name, mapping(one).get("type"), name in required) for name, one in inner]
-    elif isinstance(entry.view, PromptView):
-        rows = [(str(one.get("name")), "string", one.get("required") is True) for one in entry.view.arguments]
-    shown = [
-        safe(f"{name}: {kind}" if isinstance(kind, str) else name, 100) + "*" * needed
-        for name, kind, needed in rows[:_PARAMETERS]
-    ]
-    if len(rows) > _PARAMETERS:
-        shown.append(f"{len(rows) - _PARAMETERS} more")
+    fields = form_of(entry).fields
+    texts = (": ".join(filter(None, (field.name, " or ".join(json_types(field))))) for field in fields)
+    shown = [safe(text, 100) + "*" * field.required for text, field in zip(texts, fields[:_PARAMETERS], strict=False)]
+    if len(fields) > _PARAMETERS:
+        shown.append(f"{len(fields) - _PARAMETERS} more")
     return " · ".join(shown)
