@@ -309,11 +309,16 @@ class Item(NamedTuple, Generic[T]):
 
 
 class Choose(Dialog[T]):
-    """Answers the value of the option that was chosen. Enter on an option takes it."""
+    """Answers the value of the option that was chosen. Enter on an option takes it.
+
+    A subclass may find and draw items in other ways; an item whose value is None is a heading.
+    """
 
     DEFAULT_CLASSES = "-small"
     choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
     listed = "OptionList"
+    hint = "Search"
+    """The placeholder of the search."""
 
     def __init__(self, title: str, items: Iterable[Item[T]], now: T | None = None, text: str = "") -> None:
         """The cursor begins on what is chosen `now`. With the class `-searched`, even a short list can be searched."""
@@ -321,27 +326,36 @@ class Choose(Dialog[T]):
         self._text, self._now = text, now
         self._items = self._listed = [*items]
         self._list = OptionList(compact=True)
-        self.set_class(len(self._items) >= _SEARCHED, "-searched")
+        self.set_class(self.has_class("-searched") or len(self._items) >= _SEARCHED, "-searched")
 
     def body(self) -> Widgets:
         if self._text:
             yield Static(Content(safe(self._text, 2_000, lines=True)), classes="gap")
         if self.has_class("-searched"):
-            yield Input(placeholder="Search", id="search", compact=True)
+            yield Input(placeholder=self.hint, id="search", compact=True)
         yield self._list
 
     def on_mount(self) -> None:
         self._narrow("")
-        self._list.highlighted = next((at for at, item in enumerate(self._listed) if item.value == self._now), 0)
-        self.query("#search, OptionList").first().focus()
+        for at, item in enumerate(self._listed):
+            if item.value is not None and item.value == self._now:
+                self._list.highlighted = at
 
-    def _narrow(self, words: str) -> None:
-        """List what has all these words; what has them in its title comes first."""
+    def found(self, words: str) -> list[Item[T]]:
+        """What has all these words; what has them in its title comes first."""
         wanted = words.casefold()
         texts = [(f"{item.title} {item.note}".casefold(), item) for item in self._items]
         found = [item for text, item in texts if all(word in text for word in wanted.split())]
-        self._listed = sorted(found, key=lambda item: wanted not in item.title.casefold())
-        self._list.set_options([*map(_prompt, self._listed)] or [Option("Nothing has these words.", disabled=True)])
+        return sorted(found, key=lambda item: wanted not in item.title.casefold())
+
+    def prompt(self, item: Item[T]) -> Content:
+        """How an item is drawn."""
+        return Content.assemble(safe(item.title, 200), (f"  {safe(item.note, 100)}" if item.note else "", "$quiet"))
+
+    def _narrow(self, words: str) -> None:
+        self._listed = self.found(words)
+        options = [Option(self.prompt(item), disabled=item.value is None) for item in self._listed]
+        self._list.set_options(options or [Option("Nothing has these words.", disabled=True)])
         self._list.action_first()
 
     @on(Input.Changed)
@@ -351,12 +365,13 @@ class Choose(Dialog[T]):
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
     def action_submit(self) -> None:
-        if (at := self._list.highlighted) is not None:
-            self.dismiss(self._listed[at].value)
+        if (value := self.chosen) is not None:
+            self.dismiss(value)
 
-
-def _prompt(item: Item[Any]) -> Content:
-    return Content.assemble(safe(item.title, 200), (f"  {safe(item.note, 100)}" if item.note else "", "$quiet"))
+    @property
+    def chosen(self) -> T | None:
+        """The value under the cursor; None without one."""
+        return None if (at := self._list.highlighted) is None else self._listed[at].value
 
 
 class TickList(OptionList):
