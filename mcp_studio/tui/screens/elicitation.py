@@ -84,8 +84,13 @@ class Elicitation(RequestDialog):
 
     def __init__(self, request: InputRequest) -> None:
         super().__init__(request)
-        self._form = build(request.schema, strict=True)
-        self._view = FormView(empty="No fields to fill in.")
+        self._schema = self.schema_of(request)
+        self._form = build(self._schema, strict=True)
+        self.view = FormView(empty="No fields to fill in.")
+
+    def schema_of(self, request: InputRequest) -> Json:
+        """What the values have to fit."""
+        return request.schema
 
     def question(self) -> Widgets:
         yield self.foreign(self.request.message)
@@ -98,14 +103,18 @@ class Elicitation(RequestDialog):
         for text in (warning, *self._form.problems[:3]):
             if text:
                 yield Static(Content(f"{glyphs().warning} {safe(text, 300)}"), classes="bad gap")
-        yield self._view
+        yield self.view
 
     def on_mount(self) -> None:
-        value, unread = items_of(self.request.draft) or [self._defaults(), {}]
-        self._view.show(self._form, value, unread)
-        self._view.begin()
+        value, unread = items_of(self.request.draft) or [self.start(), {}]
+        self.view.show(self._form, value, unread)
+        self.begin()
 
-    def _defaults(self) -> Json:
+    def begin(self) -> None:
+        """Focus the first field."""
+        self.view.begin()
+
+    def start(self) -> Json:
         """The default values, except for fields that look secret, so that nobody sends a secret unseen."""
         value: Json = defaults(self._form)
         for place in secret_places(self._form, value):
@@ -115,21 +124,21 @@ class Elicitation(RequestDialog):
     @on(FormView.Changed)
     def keep(self, event: FormView.Changed) -> None:
         """Store the typed values, so that they are there again after Later."""
-        self.request.draft = [event.value, dict(self._view.pending)]
+        self.request.draft = [event.value, dict(self.view.pending)]
         self.note("")
 
     @work(exclusive=True)
     async def action_accept(self) -> None:
         """Send the values if they fit the requested schema."""
-        problems = self._view.unreadable or self._view.problems
+        problems = self.view.unreadable or self.view.problems
         if not problems:
-            problems = await self.app.studio.checker.check(self.request.schema, self._view.value)
+            problems = await self.app.studio.checker.check(self._schema, self.view.value)
         if wrong := errors(problems):
-            self._view.show_problems(problems)
-            self._view.focus_first_problem()
+            self.view.show_problems(problems)
+            self.view.focus_first_problem()
             self.note(f"Not sent: {wrong[0].place} {wrong[0].message}", "bad")
         else:
-            self.dismiss(Answer("accept", self._view.value))
+            self.dismiss(Answer("accept", self.view.value))
 
 
 class UrlElicitation(RequestDialog):

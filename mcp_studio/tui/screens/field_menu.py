@@ -88,9 +88,11 @@ class FieldHelp:
             yield Entry("Complete", completions.ask, "what the server offers")
         if isinstance(field, fields.Text) or (isinstance(field, fields.JsonField) and field.words):
             yield Entry("Insert a file…", self._file, "as text or base64")
-            kind = kind_of(self._format)
-            for name, text in [*moments(kind or "date-time").items()][: None if kind else 1]:
-                yield Entry(f"Insert a {(kind or 'date-time').replace('-', ' and ')}: {name}", partial(put, text), text)
+            if kind := kind_of(self._format):
+                for name, text in moments(kind).items():
+                    yield Entry(f"Insert a {kind.replace('-', ' and ')}: {name}", partial(put, text), text)
+            else:
+                yield Entry("Insert the date and time", lambda: put(moments("date-time")["now"]))
             yield Entry("Insert a UUID", lambda: put(str(uuid.uuid4())))
         for value in self._app.piped[:1]:
             yield Entry("Insert what the query found", partial(put, value), safe(value, 60))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from textual import getters, on, work
 from textual.content import Content
 from textual.widgets import Static
@@ -31,8 +33,6 @@ from mcp_studio.tui.views.rows import fit
 _NOTHING = "No servers found: Claude Code, Cursor and others have no file with servers, here or among your own files."
 _WELCOME = "mcp-studio shows every MCP server, its tools, resources and prompts, calls them, and keeps every message."
 _LINES = 12
-_NAME, _NOTE = 20, 28
-"""Cells of the columns for names and for what is said about them."""
 
 
 class Found(NamedTuple):
@@ -100,7 +100,8 @@ class ImportServers(Dialog[ServerConfig]):
     def action_tick(self) -> None:
         """Tick all servers that can be imported, or none of them if all are ticked."""
         ticks = self.servers.ticked != [at for at, one in enumerate(self._found) if not one.taken]
-        self.servers.show((_line(one), None if one.taken else ticks) for one in self._found)
+        lines = zip(self._found, _lines(self._found), strict=True)
+        self.servers.show((line, None if one.taken else ticks) for one, line in lines)
 
     @on(TickList.OptionHighlighted)
     def show_highlighted(self) -> None:
@@ -165,7 +166,9 @@ class FirstStart(ImportServers):
         await self.app.screen_stack[0].run_action("new_server")
 
 
-def _line(one: Found) -> Content:
-    """A row in columns: the name, the client or why the server cannot be imported, and what starts."""
-    name, note = fit(safe(one.server.name), _NAME), fit(safe(one.taken or one.client), _NOTE)
-    return Content.assemble(name, (f"  {note}  {safe(target_of(one.server), 200)}", "$quiet"))
+def _lines(found: Sequence[Found]) -> Iterator[Content]:
+    """What the rows say, in columns: the name, the client or why it cannot be imported, and what starts."""
+    rows = [(safe(one.server.name, 40), safe(one.taken or one.client, 60), one.server) for one in found]
+    name, note = (max(cell_len(str(row[column])) for row in rows) for column in (0, 1))
+    for title, why, server in rows:
+        yield Content.assemble(fit(title, name), (f"  {fit(why, note)}  {safe(target_of(server), 200)}", "$quiet"))
