@@ -208,7 +208,7 @@ def test_a_sampling_request_is_told_whole_also_where_it_is_odd() -> None:
     }  # fmt: skip
     said = dict(sections_of(params))
     assert said["system"] == "Be short."
-    assert "uses add  1" in said["user"] and "result failed of 1\nno" in said["user"]
+    assert '"name": "add"' in said["user"] and '"toolUseId": "1"' in said["user"]
     assert said["Tools that the completion may use  1"] == "add  Adds.\n  takes a"
     for words in ('"small"', '"costPriority": 0.9', '"maxTokens": 100', '"mode": "none"', '"a"'):
         assert words in said["Requested of the model"], words

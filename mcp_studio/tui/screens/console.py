@@ -172,18 +172,15 @@ class Console(Dialog[None]):
         self.came.show(())
         self.look()
 
-    def action_template(self) -> None:
+    @work
+    async def action_template(self) -> None:
         """Start from an earlier frame, the newest first, or from a method."""
-
-        def chosen(text: str | None) -> None:
-            if text is not None:
-                self._remember()
-                self.editor.text = text
-
         version = "" if self._bare is not None else self.app.studio.manager.status(self._server).version
         options = [Item(verdict(text)[1], text, "sent before") for text in reversed(self._sent)]
         options += [Item(method, self._text_of(method)) for method in templates(version)]
-        self.app.push_screen(Choose("Start from", options), chosen)
+        if text := await self.app.push_screen_wait(Choose("Start from", options)):
+            self._remember()
+            self.editor.text = text
 
     @work(group="bare", exclusive=True)
     async def action_alone(self) -> None:

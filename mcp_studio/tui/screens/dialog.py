@@ -259,7 +259,6 @@ class RunDialog(Dialog[str]):
         self.set_class(not start, "-running")
         self.show_buttons(start=start, back=start, cancel=not start)
         self.query_one("#box").border_subtitle = "" if start else f"{self.app.key_of('cancel')} cancels what runs"
-        self.refresh_bindings()
 
     def look(self) -> None:
         self.show_buttons(pending=bool(self.app.studio.inbox.pending))

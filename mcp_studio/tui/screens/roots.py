@@ -21,7 +21,6 @@ from mcp_studio.schema.form import build
 from mcp_studio.studio import Studio
 from mcp_studio.tui.app import failure_text
 from mcp_studio.tui.form.view import FormView
-from mcp_studio.tui.screens.dialog import Choice
 from mcp_studio.tui.screens.save_call import FillIn
 from mcp_studio.tui.screens.server_entry import sound, table_schema
 from mcp_studio.tui.server_files import keep_roots
@@ -62,8 +61,6 @@ def _pointer(key: str) -> str:
 
 class Roots(FillIn):
     """Edits them as they are written; what the server gets stands below."""
-
-    choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, server: str) -> None:
         self._server, studio = server, self.app.studio

@@ -5,7 +5,7 @@ Specification, client/sampling. Text from the server passes through `safe`; a te
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -60,16 +60,16 @@ def reply_schema(tools: Iterable[str], *, lists: bool) -> dict[str, Json]:
     """What a reply must be: one block, or also several if `lists` is set. It may use `tools`, and is never empty."""
     filled: Json = {"type": "string", "minLength": 1}
     data: Json = {"type": "string", "minLength": 1, "contentEncoding": "base64"}
-    blocks: list[Json] = [
+    kinds: list[Json] = [
         _block("text", text={"type": "string", "minLength": 1, "contentMediaType": "text/plain"}),
         _block("image", data=data, mimeType=filled),
         _block("audio", data=data, mimeType=filled),
     ]
     if names := [*tools]:
-        blocks.append(_block("tool_use", id=filled, name={"enum": names}, input={"type": "object"}))
-    several: Json = {"title": "several", "type": "array", "items": {"oneOf": blocks}, "minItems": 1}
+        kinds.append(_block("tool_use", id=filled, name={"enum": names}, input={"type": "object"}))
+    several: Json = {"title": "several", "type": "array", "items": {"oneOf": kinds}, "minItems": 1}
     properties: dict[str, Json] = {
-        "content": {"oneOf": [*blocks, several] if lists else blocks},
+        "content": {"oneOf": [*kinds, several] if lists else kinds},
         "role": {"enum": ["assistant", "user"]},
         "model": filled,
         "stopReason": {"type": "string", "examples": ["endTurn", "stopSequence", "maxTokens", "toolUse"]},
@@ -90,9 +90,8 @@ def sections_of(params: dict[str, Json]) -> list[tuple[str, str]]:
     found = [("system", params["systemPrompt"])] if isinstance(params.get("systemPrompt"), str) else []
     messages = items_of(params.get("messages"))
     for message in messages[:_MESSAGES]:
-        content = mapping(message).get("content")
-        texts = (text for block in (items_of(content) or [content]) for text in _texts(block))
-        found.append((str(mapping(message).get("role", "no role")), "\n".join(texts)))
+        text = "".join(blocks.joined(map(blocks.plain, blocks.message_blocks(message))))
+        found.append((str(mapping(message).get("role", "no role")), text))
     if len(messages) > _MESSAGES:
         found.append((f"and {len(messages) - _MESSAGES} more messages", ""))
     if tools := offered(params):
@@ -106,25 +105,6 @@ def offered(params: dict[str, Json]) -> dict[str, dict[str, Json]]:
     """The tools that the reply may use, by name."""
     tools = map(mapping, items_of(params.get("tools"))[:_TOOLS])
     return {tool["name"]: tool for tool in tools if isinstance(tool.get("name"), str)}
-
-
-def _texts(item: Json) -> Iterator[str]:
-    """The texts of a block."""
-    known = mapping(item)
-    match known.get("type"):
-        case "text" if isinstance(known.get("text"), str):
-            yield known["text"]
-        case "tool_use":
-            yield f"uses {known.get('name')}  {known.get('id')}"
-            yield pretty(known.get("input"))
-        case "tool_result":
-            yield f"result{' failed' if known.get('isError') is True else ''} of {known.get('toolUseId')}"
-            for block in items_of(known.get("content")):
-                yield from _texts(block)
-            if "structuredContent" in known:
-                yield pretty(known["structuredContent"])
-        case _:  # images, sounds, resources: their kind and size; anything else as JSON
-            yield from ("".join(blocks.plain(block)) for block in blocks.blocks_of({"content": [item]}))
 
 
 def _tool(tool: dict[str, Json]) -> str:

@@ -26,7 +26,7 @@ _WHERE: Json = [{"const": "project", "title": "the project"}, {"const": "persona
 class FillIn(Dialog[dict[str, Json] | None]):
     """A form of our own; answers the value that was filled in. `about` is a line above the form."""
 
-    choices = (Choice("submit", "OK", "primary"), Choice("back", "Cancel"))
+    choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
     form = getters.query_one(FormView)
 
     def __init__(self, title: str, about: str, form: Form, value: Json) -> None:
@@ -62,8 +62,6 @@ class SaveCall(FillIn):
     Args:
         earlier: the saved call with which the form was filled, if any.
     """
-
-    choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, draft: CallDraft, earlier: files.SavedCall | None, folders: files.Folders) -> None:
         self._draft, self._earlier, self._folders = draft, earlier, folders

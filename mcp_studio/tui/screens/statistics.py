@@ -153,6 +153,7 @@ class Statistics(Dialog[str]):
         Choice("open", "Show messages", "primary"), Choice("errors", "Errors"),
         Choice("sort", "Sort"), Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
+    AUTO_FOCUS = "DataTable"
     table = getters.query_one(DataTable)
 
     def __init__(self, recording: Recording, numbers: Numbers) -> None:
@@ -170,7 +171,6 @@ class Statistics(Dialog[str]):
         yield Horizontal(Static(id="times", markup=False), Static(id="said", markup=False), id="detail")
 
     def on_mount(self) -> None:
-        self.table.focus()
         self._look()
 
     def on_resize(self) -> None:
@@ -223,20 +223,19 @@ class Statistics(Dialog[str]):
     @on(DataTable.RowHighlighted)
     def _tell(self) -> None:
         """Show the times and the error messages of the row under the cursor."""
-        row, facts_line, times = self._row, self.query_one("#facts", Static), self.query_one("#times", Static)
-        if row is None:
-            facts_line.update(f"No {self.query_one(TabLine).active} yet.")
+        if (row := self._row) is None:
+            self.put("facts", f"No {self.query_one(TabLine).active} yet.")
         else:
-            facts_line.update(facts(row, self._numbers.start))
-            times.update(histogram(row.tally.durations, times.size.width - 2, max(1, times.size.height)))
+            room = self.query_one("#times").size
+            self.put("facts", facts(row, self._numbers.start))
+            self.put("times", histogram(row.tally.durations, room.width - 2, max(1, room.height)))
             self._read_errors(row.tally.wrong)
 
     @work(group="errors", exclusive=True)
     async def _read_errors(self, numbers: Iterable[int]) -> None:
-        errors = self.query_one("#said", Static)
         groups = await self._errors.top(numbers)
         lines = (Content.assemble((f"{one.times:,}x ", "$state-failed"), one.text) for one in groups)
-        errors.update(Content("\n").join(lines))
+        self.put("said", Content("\n").join(lines))
 
     # What the person does
 
