@@ -131,7 +131,7 @@ async def test_blocks_of_every_kind_are_cards_that_keys_go_through_and_act_on(tm
         await stage.shows("There is no folder")
         dialog.query_one(Input).value = str(tmp_path / "\0")
         await stage.press("enter")
-        await stage.shows("is not saved: ")
+        await stage.shows("Not saved: ")
         dialog.query_one(Input).value = str(tmp_path / "new")
         await stage.press("enter")
         await stage.told("Saved demo-show_every_block.txt")

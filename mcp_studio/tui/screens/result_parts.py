@@ -73,10 +73,13 @@ class SaveFiles(Dialog[list[Path]]):
     @work(exclusive=True)
     async def action_submit(self) -> None:
         folder = self.query_one(Input).value.strip() or "."
-        with self.noting():
-            written = await asyncio.to_thread(lambda: write(self._parts, Path(folder).expanduser()))
-            self.app.say(f"Saved {', '.join(file.name for file in written)} in {folder}.")
-            self.dismiss(written)
+        try:
+            with self.noting():
+                written = await asyncio.to_thread(lambda: write(self._parts, Path(folder).expanduser()))
+                self.app.say(f"Saved {', '.join(file.name for file in written)} in {folder}.")
+                self.dismiss(written)
+        except ValueError as problem:
+            self.note(f"Not saved: {problem}", "bad")
 
 
 class Part(NamedTuple):
@@ -122,8 +125,9 @@ def write(parts: Iterable[Part], folder: Path) -> list[Path]:
     """Write the files. An existing file stays, and the new file gets a number.
 
     Raises:
-        UsageError: more than the last folder of the path is missing, or the data of a part cannot be decoded.
+        UsageError: more than the last folder of the path is missing.
         OSError: the folder is not writable.
+        ValueError: the data of a part cannot be decoded; the message names the part.
     """
     if not folder.parent.is_dir():
         raise UsageError(f"There is no folder {folder.parent}.")
@@ -133,7 +137,7 @@ def write(parts: Iterable[Part], folder: Path) -> list[Path]:
         try:
             content = part.content()
         except ValueError as problem:
-            raise UsageError(f"{part.name} is not saved: {problem}") from None
+            raise ValueError(f"{part.name}: {problem}") from None
         written.append(_write_new(folder, part.name, content))
     return written
 
