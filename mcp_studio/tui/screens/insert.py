@@ -12,11 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from rich.style import Style
-from rich.text import Text as RichText
 from textual import on, work
 from textual.widgets import DirectoryTree, Input, TextArea
-from textual.widgets.tree import TreeNode
 
 from mcp_studio.call.copying.paste import unfenced
 from mcp_studio.config.table import loads_lenient
@@ -32,13 +29,6 @@ from mcp_studio.tui.form.model import LARGEST, takes
 from mcp_studio.tui.screens.dialog import Choice, Dialog, T, Widgets
 from mcp_studio.tui.views.rows import glyphs
 
-
-class InsertDialog(Dialog[T]):
-    """Answers the value for the field; a line at the bottom shows it, or says why there is none."""
-
-    choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
-
-
 # Text
 
 
@@ -51,17 +41,14 @@ class Meaning:
     """Why the value does not fit the field; the person can insert it anyway."""
 
 
-class Paste(InsertDialog[Meaning]):
-    """Answers the value of the text in the field.
+class PasteDialog(Dialog[T]):
+    """Reads a text as it is pasted or typed. A text too long for the editor is read, but not shown.
 
-    Args:
-        text: the first text; a text too long for the editor is not shown, but used.
+    A subclass says in `read` what a text is, and answers what was read last.
     """
 
-    def __init__(self, title: str, field: Field, text: str = "") -> None:
+    def __init__(self, title: str = "", text: str = "") -> None:
         super().__init__(title)
-        self._field = field
-        self._found: Meaning | None = None
         self._text = text
         self._area = AreaEditor(text if len(text) <= LARGEST else "")
 
@@ -70,19 +57,34 @@ class Paste(InsertDialog[Meaning]):
 
     def on_mount(self) -> None:
         self._area.select_all()  # text that is pasted or typed now replaces it
-        self._read(self._text)
+        self.read(self._text)
+
+    def read(self, text: str) -> object:
+        """Say what the text is."""
 
     @on(TextArea.Changed)
     def changed(self) -> None:
-        self._read(self._area.text)
+        self.read(self._area.text)
 
     @on(AreaEditor.TooLong)
-    def keep(self, event: AreaEditor.TooLong) -> None:
+    def read_unseen(self, event: AreaEditor.TooLong) -> None:
+        self.app.say(f"{len(event.text):,} characters are read, and too many to be shown.")
         with self.prevent(TextArea.Changed):
             self._area.text = ""
-        self._read(event.text)
+        self.read(event.text)
 
-    def _read(self, text: str) -> None:
+
+class Paste(PasteDialog[Meaning]):
+    """Answers the value of the text in the field."""
+
+    choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
+
+    def __init__(self, title: str, field: Field, text: str = "") -> None:
+        super().__init__(title, text)
+        self._field = field
+        self._found: Meaning | None = None
+
+    def read(self, text: str) -> None:
         if not text.strip():
             self._found = None
             self.note("Paste the text here, with the key by which your terminal pastes.", "quiet")
@@ -137,27 +139,24 @@ class NoContents(StudioError):
 
 
 class FolderTree(DirectoryTree):
-    """A tree of folders with safe names; hidden files are left out."""
+    """A tree of folders without hidden files."""
 
     ICON_NODE = f"{glyphs().folded} "
     ICON_NODE_EXPANDED = f"{glyphs().unfolded} "
     ICON_FILE = "  "
 
-    def render_label(self, node: TreeNode, base_style: Style, style: Style) -> RichText:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
-        label = super().render_label(node, base_style, style)
-        label.plain = safe(label.plain, 200)
-        return label
-
     def filter_paths(self, paths: Iterable[Path]) -> Iterable[Path]:
         return [path for path in paths if not path.name.startswith(".")]
 
 
-class InsertFile(InsertDialog[str]):
+class InsertFile(Dialog[str]):
     """Answers the content of a file as text, in the shape that the field's schema asks for.
 
     Args:
         most: the largest file in bytes.
     """
+
+    choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, name: str, field: Field, most: int) -> None:
         super().__init__(f"Insert a file into {safe(name, 50)}")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
-from textual import on, work
+from textual import work
 from textual.content import Content
-from textual.widgets import Button, Static, TextArea
+from textual.widgets import Button, Static
 
 from mcp_studio.call.copying.paste import EXPECTED, Pasted, read_paste
 from mcp_studio.catalog.listing import Entry, EntryKind
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.tui.call_draft import form_of
-from mcp_studio.tui.form.editors import AreaEditor
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
+from mcp_studio.tui.screens.dialog import Choice, Widgets
+from mcp_studio.tui.screens.insert import PasteDialog
 from mcp_studio.tui.views.rows import glyphs
 
 _KINDS: dict[str, tuple[EntryKind, ...]] = {
@@ -22,7 +22,7 @@ _KINDS: dict[str, tuple[EntryKind, ...]] = {
 }  # fmt: skip
 
 
-class PasteCall(Dialog[tuple[Entry, Json]]):
+class PasteCall(PasteDialog[tuple[Entry, Json]]):
     """Reads a pasted call; answers its entry, and the value for the entry's form.
 
     Args:
@@ -38,24 +38,11 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         self._pasted: tuple[Entry, Json] | None = None
 
     def body(self) -> Widgets:
-        yield AreaEditor()
+        yield from super().body()
         yield Static(id="verdict")
 
-    def on_mount(self) -> None:
-        self.query_one(AreaEditor).focus()
-        self._read("")
-
-    @on(TextArea.Changed)
-    def read(self, event: TextArea.Changed) -> None:
-        self._read(event.text_area.text)
-
-    @on(AreaEditor.TooLong)
-    def read_unseen(self, event: AreaEditor.TooLong) -> None:
-        self.app.say(f"{len(event.text):,} characters are read, and too many to be shown.")
-        self._read(event.text)
-
     @work(exclusive=True)
-    async def _read(self, text: str) -> None:
+    async def read(self, text: str) -> None:
         """Show what the text is and where it goes, or why it cannot be used."""
         self._pasted, signs = None, glyphs()
         lines = [] if text.strip() else [(EXPECTED, "$quiet")]
