@@ -229,18 +229,14 @@ def contents(file: Path, shape: Shape, most: int) -> str:
 
 
 Kind = Literal["date", "time", "date-time"]
-_DAY = timedelta(days=1)
-_MOMENTS = {
-    "in an hour": timedelta(hours=1), "tomorrow": _DAY, "in a week": 7 * _DAY,
-    "in 30 days": 30 * _DAY, "an hour ago": -timedelta(hours=1), "yesterday": -_DAY, "a week ago": -7 * _DAY,
-}  # fmt: skip
+_HOURS = {"in an hour": 1, "an hour ago": -1}
+_DAYS = {"tomorrow": 24, "in a week": 7 * 24, "in 30 days": 30 * 24, "yesterday": -24, "a week ago": -7 * 24}
 
 
 def moments(kind: Kind) -> dict[str, str]:
-    """Texts in a format by their names; dates differ from now by days, times by less."""
-    steps = _MOMENTS.items()
-    fitting = {name: step for name, step in steps if kind == "date-time" or bool(step % _DAY) == (kind == "time")}
-    return {name: written(kind, datetime.now() + step) for name, step in ({"now": timedelta(0)} | fitting).items()}
+    """Texts in a format by their names; dates differ from now by days, times by hours."""
+    hours = {"now": 0} | (_HOURS if kind != "date" else {}) | (_DAYS if kind != "time" else {})
+    return {name: written(kind, datetime.now() + timedelta(hours=count)) for name, count in hours.items()}
 
 
 def kind_of(format: str) -> Kind | None:

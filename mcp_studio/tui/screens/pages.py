@@ -42,7 +42,6 @@ class Pages(Dialog[None]):
         yield Findable(JsonView())
 
     def on_mount(self) -> None:
-        self.view.focus()
         self.action_next()
 
     def action_restart(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from textual import getters, on
 from textual.content import Content
 from textual.widgets import Static
@@ -23,8 +25,12 @@ _SECRET = "is secret, and not written: its name in the keyring; empty: left out"
 _WHERE: Json = [{"const": "project", "title": "the project"}, {"const": "personal", "title": "you alone"}]
 
 
-class FillIn(Dialog[dict[str, Json] | None]):
-    """A form of our own; answers the value that was filled in. `about` is a line above the form."""
+class FillIn(Dialog[Any]):
+    """A form of our own; answers the value that was filled in, or what a subclass makes of it.
+
+    Args:
+        about: a line above the form.
+    """
 
     choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
     form = getters.query_one(FormView)
@@ -47,17 +53,13 @@ class FillIn(Dialog[dict[str, Json] | None]):
         """What is filled in."""
         return mapping(self.form.value)
 
-    def finish(self) -> bool:
-        """Use the value; False if it cannot be used, after saying why."""
-        return True
-
     def action_submit(self) -> object:
-        if not self.form.check() and self.finish():
+        if not self.form.check():
             self.dismiss(self.value)
 
 
 class SaveCall(FillIn):
-    """Asks for a name, a place, and the names of secrets in the keyring; writes the file.
+    """Asks for a name, a place, and the names of secrets in the keyring; answers the saved call once it is written.
 
     Args:
         earlier: the saved call with which the form was filled, if any.
@@ -68,7 +70,6 @@ class SaveCall(FillIn):
         self._replaces = earlier.name if earlier else ""
         self._secrets = files.secrets_in(draft.sent, self.app.studio.memory.keeper, draft.secrets)
         self._rows = {f"keyring entry of {pointer(*path).lstrip('/')}": path for path in self._secrets[:_PLACES]}
-        self.written: files.SavedCall | None = None
         super().__init__("Save the call", str(draft.entry.ref), build(self._schema(), strict=True), self._start())
 
     def _schema(self) -> Json:
@@ -114,14 +115,15 @@ class SaveCall(FillIn):
         names = {path: str(self.value.get(title) or "").strip() for title, path in self._rows.items()}
         return {path: name for path, name in names.items() if name}
 
-    def finish(self) -> bool:
+    def action_submit(self) -> None:
         """Write the file; a second press of the button replaces an existing file of the same name."""
+        if self.form.check():
+            return
         saved = self.saved
         try:
-            self.written = self._folders.write(saved, replace=saved.name == self._replaces)
+            self.dismiss(self._folders.write(saved, replace=saved.name == self._replaces))
         except StudioError as problem:
             exists = isinstance(problem, UsageError) and problem.message.endswith("already.")
             self._replaces = saved.name if exists else self._replaces
             hint = "Save again to replace it." if exists else problem.hint
             self.app.say(f"Not saved: {problem.message} {hint}", "error")
-        return self.written is not None

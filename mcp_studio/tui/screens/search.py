@@ -81,8 +81,6 @@ class Search(Dialog[tuple[Ref, bool]]):
         yield Static(id="preview")
 
     def on_mount(self) -> None:
-        self.set_focus(self.field)
-        self.field.action_select_all()
         self._disconnect = relay(self.app.studio.index.changed, self, lambda _: StudioChanged(frozenset()))
         self._ask()
 
