@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from textual import on, work
-from textual.widgets import DirectoryTree, Input, TextArea
+from textual.widgets import DirectoryTree, Input
 
 from mcp_studio.call.copying.paste import unfenced
 from mcp_studio.config.table import loads_lenient
@@ -24,9 +24,9 @@ from mcp_studio.safetext import hidden_in, safe
 from mcp_studio.schema.field import Field, JsonField, List, Number, Text
 from mcp_studio.schema.keywords import got
 from mcp_studio.schema.text import from_text
-from mcp_studio.tui.form.editors import AreaEditor
-from mcp_studio.tui.form.model import LARGEST, takes
-from mcp_studio.tui.screens.dialog import Choice, Dialog, T, Widgets
+from mcp_studio.tui.form.model import takes
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
+from mcp_studio.tui.screens.paste_call import PasteDialog
 from mcp_studio.tui.views.rows import glyphs
 
 # Text
@@ -39,39 +39,6 @@ class Meaning:
     value: Json
     problem: str = ""
     """Why the value does not fit the field; the person can insert it anyway."""
-
-
-class PasteDialog(Dialog[T]):
-    """Reads a text as it is pasted or typed. A text too long for the editor is read, but not shown.
-
-    A subclass says in `read` what a text is, and answers what was read last.
-    """
-
-    def __init__(self, title: str = "", text: str = "") -> None:
-        super().__init__(title)
-        self._text = text
-        self._area = AreaEditor(text if len(text) <= LARGEST else "")
-
-    def body(self) -> Widgets:
-        yield self._area
-
-    def on_mount(self) -> None:
-        self._area.select_all()  # text that is pasted or typed now replaces it
-        self.read(self._text)
-
-    def read(self, text: str) -> object:
-        """Say what the text is."""
-
-    @on(TextArea.Changed)
-    def changed(self) -> None:
-        self.read(self._area.text)
-
-    @on(AreaEditor.TooLong)
-    def read_unseen(self, event: AreaEditor.TooLong) -> None:
-        self.app.say(f"{len(event.text):,} characters are read, and too many to be shown.")
-        with self.prevent(TextArea.Changed):
-            self._area.text = ""
-        self.read(event.text)
 
 
 class Paste(PasteDialog[Meaning]):

@@ -1,25 +1,59 @@
-"""A call as text, pasted into the form of its entry."""
+"""Dialogs that read a pasted text: their base; and a call as text, pasted into the form of its entry."""
 
 from __future__ import annotations
 
 import asyncio
 
-from textual import work
+from textual import on, work
 from textual.content import Content
-from textual.widgets import Button, Static
+from textual.widgets import Button, Static, TextArea
 
 from mcp_studio.call.copying.paste import EXPECTED, Pasted, read_paste
 from mcp_studio.catalog.listing import Entry, EntryKind
 from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.tui.call_draft import form_of
-from mcp_studio.tui.screens.dialog import Choice, Widgets
-from mcp_studio.tui.screens.insert import PasteDialog
+from mcp_studio.tui.form.editors import AreaEditor
+from mcp_studio.tui.form.model import LARGEST
+from mcp_studio.tui.screens.dialog import Choice, Dialog, T, Widgets
 from mcp_studio.tui.views.rows import glyphs
 
 _KINDS: dict[str, tuple[EntryKind, ...]] = {
     "tool": ("tool",), "prompt": ("prompt",), "resource": ("resource", "template"), "": ("tool", "prompt"),
 }  # fmt: skip
+
+
+class PasteDialog(Dialog[T]):
+    """Reads a text as it is pasted or typed. A text too long for the editor is read, but not shown.
+
+    A subclass says in `read` what a text is, and answers what was read last.
+    """
+
+    def __init__(self, title: str = "", text: str = "") -> None:
+        super().__init__(title)
+        self._text = text
+        self._area = AreaEditor(text if len(text) <= LARGEST else "")
+
+    def body(self) -> Widgets:
+        yield self._area
+
+    def on_mount(self) -> None:
+        self._area.select_all()  # text that is pasted or typed now replaces it
+        self.read(self._text)
+
+    def read(self, text: str) -> object:
+        """Say what the text is."""
+
+    @on(TextArea.Changed)
+    def changed(self) -> None:
+        self.read(self._area.text)
+
+    @on(AreaEditor.TooLong)
+    def read_unseen(self, event: AreaEditor.TooLong) -> None:
+        self.app.say(f"{len(event.text):,} characters are read, and too many to be shown.")
+        with self.prevent(TextArea.Changed):
+            self._area.text = ""
+        self.read(event.text)
 
 
 class PasteCall(PasteDialog[tuple[Entry, Json]]):
