@@ -138,7 +138,7 @@ async def test_pages_are_opened_only_on_consent_and_the_rest_is_told(monkeypatch
         await home(stage)
 
 
-async def test_a_completion_is_written_as_text_or_json_and_checked() -> None:
+async def test_a_completion_is_filled_in_and_checked() -> None:
     tools = [{"name": "add", "description": "Adds.", "inputSchema": {"type": "object", "properties": {"a": {}}}}]
     async with on_stage(asks(), size=(80, 24)) as stage:
 
