@@ -554,7 +554,7 @@ class MainScreen(Screen[None]):
     def action_change_theme(self) -> None:
         from mcp_studio.tui.screens.theme_picker import ThemePicker
 
-        self.app.push_screen(ThemePicker())
+        self.app.push_screen(ThemePicker(), lambda name: self.app.keep_theme(name) if name else None)
 
     def action_forget(self) -> None:
         self.app.forget()

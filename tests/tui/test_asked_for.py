@@ -16,12 +16,14 @@ from textual.widgets import Button
 from mcp_studio.catalog.listing import Ref
 from mcp_studio.config.model import ServerConfig
 from mcp_studio.paths import Paths
+from mcp_studio.schema.check import quick
+from mcp_studio.schema.form import build
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.screens import activity as activities
 from mcp_studio.tui.screens.activity import Activity
 from mcp_studio.tui.screens.answer_rule import AnswerRuleDialog
 from mcp_studio.tui.screens.elicitation import Elicitation, UrlElicitation
-from mcp_studio.tui.screens.sampling import Sampling, problem_of, sections_of
+from mcp_studio.tui.screens.sampling import Sampling, reply_schema, sections_of
 from tests.studio_support import stdio, text
 from tests.support import python_server
 from tests.tui.stage import Stage, on_stage, raw
@@ -136,7 +138,7 @@ async def test_pages_are_opened_only_on_consent_and_the_rest_is_told(monkeypatch
         await home(stage)
 
 
-async def test_a_completion_is_written_as_text_or_json_and_checked() -> None:
+async def test_a_completion_is_filled_in_and_checked() -> None:
     tools = [{"name": "add", "description": "Adds.", "inputSchema": {"type": "object", "properties": {"a": {}}}}]
     async with on_stage(asks(), size=(80, 24)) as stage:
 
@@ -148,7 +150,7 @@ async def test_a_completion_is_written_as_text_or_json_and_checked() -> None:
         call = await sampled()
         await stage.shows("s requests an LLM completion", "▌ Be short.", "Reply .*Decline .*Later")
         await stage.press("ctrl+j")
-        await stage.shows("Not sent: The reply is empty.")
+        await stage.shows("Not sent: content › text is required")
         await stage.press(*"4", "enter", *"yes", "ctrl+j")
         assert json.loads(text(await call.wait()))["result"] == {
             "role": "assistant", "model": "mcp-studio", "stopReason": "endTurn",
@@ -156,22 +158,18 @@ async def test_a_completion_is_written_as_text_or_json_and_checked() -> None:
         }  # fmt: skip
         call = await sampled(tools=tools)
         request = stage.studio.inbox.pending[0]
-        await stage.press("N", "o", "shift+tab", "right")
-        await stage.shows("Add the use of a tool")
-        stage.app.screen.query_one("#add-tool", Button).press()
-        await stage.until(lambda: "tool_use" in json.dumps(request.draft), "the use of a tool")
-        await stage.press("x", "escape", "!")
-        await stage.dialog(Sampling)
-        await stage.shows("x{", "Reply as JSON")
+        await stage.press("N", "o")
+        await stage.until(lambda: "No" in json.dumps(request.draft), "what is typed, kept")
+        await stage.press("escape", "escape", "!")
+        dialog = await stage.dialog(Sampling)
+        await stage.shows("text .* No")
+        content: list[Any] = [{"type": "text", "text": "No"}, {**USE, "name": "other"}]
+        dialog.view.set_value({**GOOD, "content": content})
         await stage.press("ctrl+j")
-        await stage.shows("Not sent: ")
-        await stage.press("ctrl+pageup")
-        await stage.shows("✗ invalid JSON")
-        await stage.press("delete")
-        await stage.until(lambda: request.draft["text"] == "", "JSON again")
+        await stage.shows("Not sent: content › 1")
+        dialog.view.set_value({**GOOD, "content": [content[0], USE]})
         await stage.press("ctrl+j")
-        use = {"type": "tool_use", "id": "call_2", "name": "add", "input": {}}
-        assert json.loads(text(await call.wait()))["result"]["content"] == [{"type": "text", "text": "No"}, use]
+        assert json.loads(text(await call.wait()))["result"] == {**GOOD, "content": [content[0], USE]}
         call = await sampled()
         stage.app.screen.query_one("#decline", Button).press()
         answer = json.loads(text(await call.wait()))["error"]
@@ -180,21 +178,24 @@ async def test_a_completion_is_written_as_text_or_json_and_checked() -> None:
 
 GOOD: dict[str, Any] = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "x"}}
 USE: dict[str, Any] = {"type": "tool_use", "id": "1", "name": "add", "input": {}}
-REPLIES: tuple[tuple[dict[str, Any], tuple[str, ...], str], ...] = (
-    ({}, (), ""), ({"content": USE}, ("add",), ""),
-    ({"role": "system"}, (), "role must be"), ({"model": ""}, (), "model is required"),
-    ({"stopReason": 1}, (), "stopReason must be text"), ({"content": []}, (), "empty"),
-    ({"content": None}, (), "object with a type"), ({"content": {"type": "video"}}, (), "type must be"),
-    ({"content": {"type": "image", "data": "x"}}, (), "mimeType is required"),
-    ({"content": USE}, (), "did not offer"), ({"content": {**USE, "input": []}}, ("add",), "input must be an object"),
-    ({"content": [{"type": "text", "text": "a"}, {"type": "text"}]}, (), "Block 2: text is required"),
+LIST: list[Any] = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+
+
+@pytest.mark.parametrize("change", [{}, {"content": USE}, {"content": LIST}, {"stopReason": "any"}])
+def test_a_reply_of_one_block_or_several_can_be_sent(change: dict[str, Any]) -> None:
+    assert not quick(build(reply_schema(["add"], lists=True), strict=True), {**GOOD, **change})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"role": "system"}, {"model": ""}, {"stopReason": 1}, {"content": []}, {"content": None},
+        {"content": {"type": "video"}}, {"content": {"type": "image", "data": "x"}}, {"content": USE},
+        {"content": {**USE, "input": []}}, {"content": LIST}, {"content": {"type": "text", "text": ""}},
+    ],
 )  # fmt: skip
-
-
-def test_what_keeps_a_reply_from_being_sent_is_one_sentence() -> None:
-    for change, tools, words in REPLIES:
-        assert words in problem_of({**GOOD, **change}, dict.fromkeys(tools)), words
-    assert "JSON object" in problem_of([], {})
+def test_a_reply_that_the_specification_or_the_version_forbids_cannot(change: dict[str, Any]) -> None:
+    assert quick(build(reply_schema([], lists=False), strict=True), {**GOOD, **change})
 
 
 def test_a_sampling_request_is_told_whole_also_where_it_is_odd() -> None:
@@ -207,7 +208,7 @@ def test_a_sampling_request_is_told_whole_also_where_it_is_odd() -> None:
     }  # fmt: skip
     said = dict(sections_of(params))
     assert said["system"] == "Be short."
-    assert "uses add  1" in said["user"] and "result failed of 1\nno" in said["user"]
+    assert '"name": "add"' in said["user"] and '"toolUseId": "1"' in said["user"]
     assert said["Tools that the completion may use  1"] == "add  Adds.\n  takes a"
     for words in ('"small"', '"costPriority": 0.9', '"maxTokens": 100', '"mode": "none"', '"a"'):
         assert words in said["Requested of the model"], words

@@ -20,7 +20,7 @@ from mcp_studio.schema.field import Choice, Field, Flag, JsonField, List, Number
 from mcp_studio.schema.keywords import wrong_format
 from mcp_studio.tui.form.json_editor import JsonEditor
 from mcp_studio.tui.screens.dialog import Choose, Item
-from mcp_studio.tui.screens.insert import InsertFile, Kind, NoContents, When, contents, kind_of, meaning, shape, written
+from mcp_studio.tui.screens.insert import InsertFile, Kind, NoContents, contents, kind_of, meaning, shape, written
 from mcp_studio.tui.screens.insert import Paste as PasteDialog
 from tests.studio_support import stdio
 from tests.support import python_server
@@ -50,13 +50,13 @@ async def test_dates_uuids_and_files_are_inserted_and_what_cannot_be_done_is_not
     async with on_stage(ZOO, size=(80, 24)) as stage:
         await stage.open("formats")
         today, week = (f"{datetime.now() + timedelta(days=days):%Y-%m-%d}" for days in (0, 7))
-        await pick(stage, "a date", When)
-        await stage.shows("Insert a date into date", f"now +{today}", f"in a week +{week}", "Choose +Cancel")
+        await stage.press("ctrl+k")
+        await stage.dialog(Choose)
+        await stage.shows("Field: date", f"Insert a date: now +{today}", f"in a week +{week}", "Choose +Cancel")
         await stage.hides("an hour")
         await stage.press("enter")
-        await stage.until(lambda: value(stage) == {"date": today}, "the date")
-        await pick(stage, "a date", When)
-        await stage.press("down", "down", "enter")
+        await stage.until(lambda: value(stage) == {"date": today}, "the date, for which the field menu begins")
+        await pick(stage, "date: in a week")
         await stage.until(lambda: value(stage) == {"date": week}, "a choice")
         stage.main.call.form.focus_field("/uuid")
         await pick(stage, "uuid")

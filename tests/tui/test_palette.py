@@ -107,7 +107,7 @@ async def test_the_palette_does_what_is_typed_and_help_does_what_is_chosen() -> 
         await stage.dialog(Help)
         await stage.shows("Help: this dialog", "Accept: press the first button")
         await stage.type("xyzxyz")
-        await stage.shows("No action here has these words; .* finds those of all panes")
+        await stage.shows("Nothing here has these words; .* finds the actions of all panes")
         await stage.press("escape")
         await stage.dialog(Search)
 

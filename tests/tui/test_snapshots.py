@@ -266,8 +266,8 @@ def pushed(dialog: Callable[[Pilot[Any]], Screen[Any]]) -> Scene:
 
 
 def request(kind: QuestionKind, message: str = "", **more: Any) -> InputRequest:
-    """What a server asks during a call."""
-    return InputRequest(kind, "shop", message, subject="shop.add_book", **more)
+    """What a server asks during a call. It is of two hours ago, so that its age stands still."""
+    return InputRequest(kind, "shop", message, subject="shop.add_book", asked=time.monotonic() - 7200, **more)
 
 
 def form_request() -> InputRequest:
@@ -283,12 +283,8 @@ def approval() -> InputRequest:
     return request("approval", arguments={"title": "Slow Trains North"}, reasons=reasons)
 
 
-def ago(_: InputRequest) -> str:
-    return "1 of 2 pending requests · 3 s ago"
-
-
 async def activity(pilot: Pilot[Any]) -> None:
-    """Two requests are pending; they are of two hours ago, so that their age stands still."""
+    """Two requests are pending."""
     main = main_of(pilot)
     studio = main.app.studio
 
@@ -296,7 +292,7 @@ async def activity(pilot: Pilot[Any]) -> None:
         await studio.inbox.ask(one)
 
     for one in (form_request(), page_request()):
-        one.quiet, one.asked = True, time.monotonic() - 7200
+        one.quiet = True
         studio.spawn(ask(one))
         await pilot.pause()
         one.until = 0
@@ -434,10 +430,10 @@ PICTURES: dict[str, dict[str, Scene]] = {
         "breakpoints": at("trace", "breakpoints"),
     },
     "requests": {
-        "elicitation": pushed(lambda _: Elicitation(form_request(), ago)),
-        "elicitation-url": pushed(lambda _: UrlElicitation(page_request(), ago)),
-        "sampling": pushed(lambda _: Sampling(request("sampling", params=SAMPLE), ago)),
-        "approval": pushed(lambda _: Approval(approval(), ago, lambda: None)),
+        "elicitation": pushed(lambda _: Elicitation(form_request())),
+        "elicitation-url": pushed(lambda _: UrlElicitation(page_request())),
+        "sampling": pushed(lambda _: Sampling(request("sampling", params=SAMPLE))),
+        "approval": pushed(lambda _: Approval(approval(), lambda: None)),
         "answer-rule": pushed(lambda _: AnswerRuleDialog(form_request(), Answer("accept", {"name": "Ada"}))),
         "activity": activity,
     },

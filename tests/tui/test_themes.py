@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from textual.color import Color
 from textual.theme import Theme
+from textual.widgets import Input
 
 from mcp_studio.tui import themes
 from mcp_studio.tui.screens.theme_picker import ThemePicker
@@ -130,14 +131,15 @@ async def test_a_theme_is_previewed_used_and_read_again_when_its_file_changes(ho
         began = time.process_time()
         await stage.press(*["down"] * 5)
         assert (time.process_time() - began) / 5 < 0.4, "from the key to the whole screen in another theme"
-        picker.themes.highlighted = picker.themes.get_option_index("dracula")
+        picker.query_one(Input).value = "dracula"
         await stage.until(lambda: stage.main.styles.background == Color.parse("#282a36"), "its background")
         assert picker.styles.background.a == 0, "no veil"
         await stage.press("escape")
         await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
         assert stage.app.theme == before and not (home / "config" / "config.toml").exists()
         picker = await pick()
-        picker.themes.highlighted = picker.themes.get_option_index("mine")
+        picker.query_one(Input).value = "mine"
+        await stage.until(lambda: stage.app.theme == "mine", "its preview")
         await stage.press("enter")
         await stage.until(lambda: stage.app.screen is stage.main, "the main screen")
         assert stage.app.theme == "mine"

@@ -233,11 +233,9 @@ class SavedCalls:
         # A call must not get secrets that nobody has allowed by being saved under another name.
         if earlier is not None and not await self._may_use_secrets(earlier):
             earlier = None
-        dialog = SaveCall(draft, earlier, self.places)
-        await self.app.push_screen_wait(dialog)
-        if dialog.written is not None:
-            self._filled[draft.entry.ref] = dialog.written
-            self.app.say(f"Saved as {dialog.written.file}.")
+        if saved := await self.app.push_screen_wait(SaveCall(draft, earlier, self.places)):
+            self._filled[draft.entry.ref] = saved
+            self.app.say(f"Saved as {saved.file}.")
 
     def mark(self, row: SavedCall | Past) -> None:
         """Make a call a step of the workflow that `export` writes, or no longer."""

@@ -11,7 +11,7 @@ from textual.screen import Screen
 from textual.widgets import Button, Input
 
 from mcp_studio.call.call import Call
-from mcp_studio.present import questions, units
+from mcp_studio.present import questions
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import OURS, Answer, InputRequest
 from mcp_studio.tui.app import StudioApp
@@ -61,13 +61,6 @@ class InboxController:
             self._withdraw()
         self._offer()
 
-    def times(self, request: InputRequest) -> str:
-        """The number of pending requests, its age, and the time that is left."""
-        count = len(self._inbox.pending) + self._inbox.held
-        which = f"1 of {count} pending requests" if count > 1 else ""
-        old = f"{units.seconds(time.monotonic() - request.asked)} ago"
-        return " · ".join(filter(None, (which, old, questions.time_left(request))))
-
     # Opening
 
     def open(self) -> None:
@@ -90,12 +83,12 @@ class InboxController:
             case "sampling":
                 from mcp_studio.tui.screens.sampling import Sampling
 
-                return Sampling(request, self.times)
+                return Sampling(request)
             case "approval":
                 from mcp_studio.tui.screens.approval import Approval
 
                 call = next((one for one in self._app.studio.caller.running if str(one.ref) == request.subject), None)
-                return Approval(request, self.times, partial(self._show_call, call) if call is not None else None)
+                return Approval(request, partial(self._show_call, call) if call is not None else None)
             case "sign_in":
                 from mcp_studio.tui.screens.sign_in import SignInDialog
 
@@ -103,7 +96,7 @@ class InboxController:
             case _:
                 from mcp_studio.tui.screens.elicitation import Elicitation, UrlElicitation
 
-                return (UrlElicitation if request.kind == "url" else Elicitation)(request, self.times)
+                return (UrlElicitation if request.kind == "url" else Elicitation)(request)
 
     def _offer(self, before: str | None = None) -> None:
         """Open the oldest new request if that interrupts nobody; else announce it.

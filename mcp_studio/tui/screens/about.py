@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import platform
-from collections.abc import Iterable
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Static
+from textual import work
 
 import mcp_studio
 from mcp_studio.present import units
@@ -31,21 +28,16 @@ class About(Dialog[None]):
     DEFAULT_CLASSES = "-large"
     choices = (Choice("back", "Close"), Choice("copy", "Copy all"))
 
-    def body(self) -> Iterable[Widget]:
-        yield Static("Looking …", id="facts")
-
-    def on_mount(self) -> None:
-        self.run_worker(self._look())
-
-    async def _look(self) -> None:
-        """Fill the dialog in the background, because a keyring is slow."""
+    @work
+    async def look(self) -> None:
+        """Show the facts, in the background because a keyring is slow."""
         studio = self.app.studio
         store = studio.config.settings.secrets
         remote = any(studio.manager.config(name).url for name in studio.manager.names())
         now = studio.sign_ins.accounts.keeping if remote else store
         place = await beside(place_in_words, store, studio.paths.state)
         other = await beside(place_in_words, now, studio.paths.state) if now != store else ""
-        self.query_one("#facts", Static).update(Content.assemble(*_parts(studio, place, other)))
+        self.put("facts", *_parts(studio, place, other))
 
 
 def _parts(studio: Studio, store: str, now: str) -> Parts:

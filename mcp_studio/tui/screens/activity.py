@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from textual import getters, on
-from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.call.call import Call, Progress
@@ -22,7 +20,7 @@ from mcp_studio.studio import Studio
 from mcp_studio.trace.message import LISTEN
 from mcp_studio.tui.external import edit_file
 from mcp_studio.tui.panes.tasks import sign, words
-from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog, Widgets
 from mcp_studio.tui.views.rows import Line, VirtualList, cut, glyphs, spread
 
 
@@ -53,7 +51,6 @@ class Activity(Dialog[InputRequest | Call]):
         Choice("submit", "Open", "primary"), Choice("cancel", "Cancel it"), Choice("decline", "Decline"),
         Choice("decline_all", "Decline all"), Choice("back", "Close"),
     )  # fmt: skip
-    AUTO_FOCUS = "#activity"
     every = 0.5
     rows = getters.query_one("#activity", VirtualList)
 
@@ -61,7 +58,7 @@ class Activity(Dialog[InputRequest | Call]):
         super().__init__()
         self._answer = answer
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         empty = "Nothing runs, and nothing is pending.\n\nCalls that run and what servers request are listed here."
         yield VirtualList(_draw, key=lambda row: row.key, id="activity", empty=empty)
         yield Static(id="detail", markup=False)
@@ -80,7 +77,7 @@ class Activity(Dialog[InputRequest | Call]):
     def show_detail(self) -> None:
         """Show the whole text of the row, which may be cut."""
         text = f"{safe(row.title)}\n{safe(row.text)}" if (row := self.rows.row) is not None and row.text else ""
-        self.query_one("#detail", Static).update(Content(text))
+        self.put("detail", text)
 
     @on(VirtualList.Chosen)
     def action_submit(self) -> None:

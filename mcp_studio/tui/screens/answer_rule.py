@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from dataclasses import replace
 
 from textual import on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Select, Static
 
 from mcp_studio.config.model import AnswerRule, RuleAction
@@ -20,7 +18,7 @@ from mcp_studio.schema.form import build
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.rules import rule_for
 from mcp_studio.tui.form.view import FormView
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, Widgets
 from mcp_studio.tui.server_files import put_rule
 
 _ACTIONS: tuple[RuleAction, ...] = ("accept", "decline", "cancel", "ask")
@@ -39,7 +37,7 @@ class AnswerRuleDialog(Dialog[None]):
         self._form: FormView | None = None
         """The form of the values; None if there was no form to fill in."""
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         request, accepted = self._request, self._answer.action == "accept"
         about = f"From now on such requests of {safe(request.server, 60)} are answered by rule; the trace says so."
         yield Static(Content(about), classes="quiet gap")
@@ -80,7 +78,7 @@ class AnswerRuleDialog(Dialog[None]):
         left = [safe(name, 60) for name in sorted(typed) if name not in mapping(rule.content)]
         if left and rule.action == "accept" and self._form is not None:
             parts.append((f"\n{', '.join(left)}: left out, since it looks secret.", "$state-busy"))
-        self.query_one("#written", Static).update(Content.assemble(*parts))
+        self.put("written", *parts)
 
     @work(exclusive=True)
     async def action_submit(self) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import date, timedelta
 from glob import escape
 
 from textual import work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.catalog.listing import Entry, diff
@@ -18,8 +17,8 @@ from mcp_studio.config.settings import fingerprint
 from mcp_studio.jsontext import pretty
 from mcp_studio.safetext import safe
 from mcp_studio.session.inbox import Answer, InputRequest
-from mcp_studio.tui.screens.dialog import Choice, Choose, Item, Parts, diff_lines, section
-from mcp_studio.tui.screens.elicitation import LATER, RequestDialog, Times
+from mcp_studio.tui.screens.dialog import Choice, Choose, Item, Parts, Widgets, diff_lines, section
+from mcp_studio.tui.screens.elicitation import LATER, RequestDialog
 from mcp_studio.tui.server_files import put_rule
 from mcp_studio.tui.views.rows import glyphs
 
@@ -41,10 +40,10 @@ class Approval(RequestDialog):
         Choice("decline", "Deny"), Choice("edit", "Edit"), LATER,
     )  # fmt: skip
 
-    def __init__(self, request: InputRequest, times: Times, edit: Callable[[], None] | None = None) -> None:
+    def __init__(self, request: InputRequest, edit: Callable[[], None] | None = None) -> None:
         if not request.server:  # no call waits, but a step of a workflow, and its message is what it asks
             self.choices = (Choice("accept", "Go on", "primary", Answer("accept")), *self.choices[1:])
-        super().__init__(request, times)
+        super().__init__(request)
         self.title = f"Run {safe(request.subject, 70)}?" if request.server else safe(request.subject, 70)
         self._edit = edit
         self._changed = self._look_up()
@@ -61,7 +60,7 @@ class Approval(RequestDialog):
         changed = (one for one in tools if one.change and one.change.unaccepted)
         return next((one for one in changed if f"{request.subject} ".startswith(f"{one.ref} ")), None)
 
-    def question(self) -> Iterable[Widget]:
+    def question(self) -> Widgets:
         risky = "risk high" in self.request.reasons
         first, *others = [safe(reason, 200) for reason in self.request.reasons if self.request.server] or [""]
         tool = self._changed

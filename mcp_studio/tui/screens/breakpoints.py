@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from textual import getters, on
 from textual.containers import Horizontal
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.jsontext import loads_or, mapping, printable
@@ -17,7 +15,7 @@ from mcp_studio.tap.gate import LONGEST, Action, Decision, Gate, HeldMessage
 from mcp_studio.trace.message import Recording
 from mcp_studio.trace.query.parser import parse
 from mcp_studio.tui.form.json_editor import JsonArea
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.rows import Line, VirtualList
 from mcp_studio.tui.views.trace_table import arrow
 
@@ -41,7 +39,6 @@ class Breakpoints(Dialog[None]):
         Choice("release", "Release", "primary"), Choice("drop", "Drop", "error"), Choice("answer", "Answer"),
         Choice("cut", "Cut the connection"), Choice("hold", "Hold", "primary"), Choice("back", "Close"),
     )  # fmt: skip
-    AUTO_FOCUS = "#query"
     every = 0.2
     rows = getters.query_one(VirtualList)
     editor = getters.query_one(JsonArea)
@@ -53,7 +50,7 @@ class Breakpoints(Dialog[None]):
         """The number of the message in the editor."""
         self._text = ""
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         hint = "tool:search dir:out, or another query; empty: nothing"
         query = Input(" or ".join(self._gate.breakpoints), placeholder=hint, id="query", compact=True)
         yield Horizontal(Static("Hold"), query)

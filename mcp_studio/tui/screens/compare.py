@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from textual import getters, on
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.errors import UsageError
@@ -16,7 +14,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.diff import Ignore, value_of
 from mcp_studio.trace.message import Recording, WireMessage
 from mcp_studio.trace.tree import ends_of
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.diff_view import DiffView
 from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.tui.views.trace_table import name_of
@@ -54,7 +52,6 @@ class Compare(Dialog[None]):
 
     TITLE = "Compare"
     DEFAULT_CLASSES = "-large"
-    AUTO_FOCUS = "DiffView"
     choices = (Choice("copy", "Copy", "primary"), Choice("ignore", "Ids and times"), Choice("back", "Close"))
     view = getters.query_one(DiffView)
 
@@ -63,7 +60,7 @@ class Compare(Dialog[None]):
         self._sides = before, after
         self._ignores = True
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         before, after = (safe(side.name, 200) for side in self._sides)
         gone, new = (f"{glyphs().gone} ", "$text-error"), (f"\n{glyphs().new} ", "$text-success")
         yield Static(Content.assemble(gone, before, new, after))

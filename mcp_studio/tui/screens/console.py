@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from textual import getters, on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Button, Static, TextArea
 
 from mcp_studio.errors import LimitExceeded, StudioError
@@ -20,7 +17,7 @@ from mcp_studio.session.raw import RawConnection, RawExchange, RawSender
 from mcp_studio.trace.lint.methods import CLIENT_REQUESTS
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.tui.form.json_editor import JsonArea
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Widgets
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable, Line, VirtualList, glyphs, spread
 from mcp_studio.tui.views.trace_table import arrow
@@ -64,7 +61,6 @@ class Console(Dialog[None]):
         Choice("submit", "Send", "primary"), Choice("template", "Start from…"), Choice("alone", _ALONE),
         Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
-    AUTO_FOCUS = "JsonArea"
     every = 0.1
     editor = getters.query_one(JsonArea)
     came = getters.query_one("#came", VirtualList)
@@ -78,7 +74,7 @@ class Console(Dialog[None]):
         self._exchange: RawExchange | None = None
         self._view = JsonView()
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(id="where", markup=False)
         yield JsonArea()
         yield Static(id="verdict", markup=False)
@@ -176,18 +172,15 @@ class Console(Dialog[None]):
         self.came.show(())
         self.look()
 
-    def action_template(self) -> None:
+    @work
+    async def action_template(self) -> None:
         """Start from an earlier frame, the newest first, or from a method."""
-
-        def chosen(text: str | None) -> None:
-            if text is not None:
-                self._remember()
-                self.editor.text = text
-
         version = "" if self._bare is not None else self.app.studio.manager.status(self._server).version
         options = [Item(verdict(text)[1], text, "sent before") for text in reversed(self._sent)]
         options += [Item(method, self._text_of(method)) for method in templates(version)]
-        self.app.push_screen(Choose("Start from", options), chosen)
+        if text := await self.app.push_screen_wait(Choose("Start from", options)):
+            self._remember()
+            self.editor.text = text
 
     @work(group="bare", exclusive=True)
     async def action_alone(self) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 
 from textual import getters, on, work
-from textual.widget import Widget
 from textual.widgets import Checkbox, OptionList, Static
 from textual.widgets.option_list import Option
 
 from mcp_studio.call.copying.formats import FORMATS, Copy, copy_as
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.jsontext import mapping
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
 _DRAFT = "copy:form"
@@ -23,7 +21,6 @@ class CopyAs(Dialog[None]):
     """Copies a call in the chosen format; the format that was last used comes first."""
 
     DEFAULT_CLASSES = "-large"
-    AUTO_FOCUS = "OptionList"
     choices = (Choice("submit", "Copy", "primary"), Choice("back", "Cancel"))
     forms = getters.query_one(OptionList)
 
@@ -33,7 +30,7 @@ class CopyAs(Dialog[None]):
         self._made: Copy | None = None
         self._view = TextView()
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         last = mapping(self.app.studio.memory.drafts.get(_DRAFT)).get("last")
         options = [Option(FORMATS[form], id=form) for form in sorted(FORMATS, key=lambda form: form != last)]
         yield OptionList(*options)

@@ -34,6 +34,8 @@ T = TypeVar("T")
 Part = str | tuple[str, str]
 Parts = list[Part]
 """Pieces of a `Content`: safe text, with or without a style."""
+Widgets = Iterable[Widget]
+"""What the body of a dialog is made of."""
 
 _DIFF_LINES = 400
 """Lines of a difference that are shown."""
@@ -92,8 +94,9 @@ class Dialog(ModalScreen[T]):
         super().__init__()
         self.title = title or self.TITLE
 
-    def body(self) -> Iterable[Widget]:
-        return ()
+    def body(self) -> Widgets:
+        """The widgets of the dialog; facts, unless a subclass has others."""
+        yield Static(id="facts", markup=False)
 
     def compose(self) -> ComposeResult:
         # Not before the first dialog: a third of all rules would be looked through whenever anything is styled.
@@ -117,8 +120,12 @@ class Dialog(ModalScreen[T]):
         button = {"submit": self.default, "back": "back"}.get(bound.binding.action)
         return next((choice.label for choice in self._offered if choice.action == button), "")
 
-    def look(self) -> None:
+    def look(self) -> object:
         """Show the present state."""
+
+    def put(self, place: str, *parts: Part | Content) -> None:
+        """Show pieces of text in the `Static` with this id."""
+        self.query_one(f"#{place}", Static).update(Content.assemble(*parts))
 
     def show_buttons(self, **shown: bool) -> None:
         """Show or hide buttons by their actions. Only those that are shown have letters."""
@@ -258,7 +265,6 @@ class RunDialog(Dialog[str]):
         self.set_class(not start, "-running")
         self.show_buttons(start=start, back=start, cancel=not start)
         self.query_one("#box").border_subtitle = "" if start else f"{self.app.key_of('cancel')} cancels what runs"
-        self.refresh_bindings()
 
     def look(self) -> None:
         self.show_buttons(pending=bool(self.app.studio.inbox.pending))
@@ -292,7 +298,7 @@ class Confirm(Dialog[bool]):
         super().__init__(title)
         self._text, self._destroys = text, destroys
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(Content(safe(self._text, 8_000, lines=True)))
 
     def on_mount(self) -> None:
@@ -308,11 +314,17 @@ class Item(NamedTuple, Generic[T]):
 
 
 class Choose(Dialog[T]):
-    """Answers the value of the option that was chosen. Enter on an option takes it."""
+    """Answers the value of the option that was chosen. Enter on an option takes it.
+
+    A subclass may find and draw items in other ways; an item whose value is None is a heading.
+    """
 
     DEFAULT_CLASSES = "-small"
     choices = (Choice("submit", "Choose", "primary"), Choice("back", "Cancel"))
     listed = "OptionList"
+    hint = "Search"
+    """The placeholder of the search."""
+    nothing = "Nothing has these words."
 
     def __init__(self, title: str, items: Iterable[Item[T]], now: T | None = None, text: str = "") -> None:
         """The cursor begins on what is chosen `now`. With the class `-searched`, even a short list can be searched."""
@@ -320,27 +332,36 @@ class Choose(Dialog[T]):
         self._text, self._now = text, now
         self._items = self._listed = [*items]
         self._list = OptionList(compact=True)
-        self.set_class(len(self._items) >= _SEARCHED, "-searched")
+        self.set_class(self.has_class("-searched") or len(self._items) >= _SEARCHED, "-searched")
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         if self._text:
             yield Static(Content(safe(self._text, 2_000, lines=True)), classes="gap")
         if self.has_class("-searched"):
-            yield Input(placeholder="Search", id="search", compact=True)
+            yield Input(placeholder=self.hint, id="search", compact=True)
         yield self._list
 
     def on_mount(self) -> None:
         self._narrow("")
-        self._list.highlighted = next((at for at, item in enumerate(self._listed) if item.value == self._now), 0)
-        self.query("#search, OptionList").first().focus()
+        for at, item in enumerate(self._listed):
+            if item.value is not None and item.value == self._now:
+                self._list.highlighted = at
 
-    def _narrow(self, words: str) -> None:
-        """List what has all these words; what has them in its title comes first."""
+    def found(self, words: str) -> list[Item[T]]:
+        """What has all these words; what has them in its title comes first."""
         wanted = words.casefold()
         texts = [(f"{item.title} {item.note}".casefold(), item) for item in self._items]
         found = [item for text, item in texts if all(word in text for word in wanted.split())]
-        self._listed = sorted(found, key=lambda item: wanted not in item.title.casefold())
-        self._list.set_options([*map(_prompt, self._listed)] or [Option("Nothing has these words.", disabled=True)])
+        return sorted(found, key=lambda item: wanted not in item.title.casefold())
+
+    def prompt(self, item: Item[T]) -> Content:
+        """How an item is drawn."""
+        return Content.assemble(safe(item.title, 200), (f"  {safe(item.note, 100)}" if item.note else "", "$quiet"))
+
+    def _narrow(self, words: str) -> None:
+        self._listed = self.found(words)
+        options = [Option(self.prompt(item), disabled=item.value is None) for item in self._listed]
+        self._list.set_options(options or [Option(self.nothing, disabled=True)])
         self._list.action_first()
 
     @on(Input.Changed)
@@ -350,12 +371,13 @@ class Choose(Dialog[T]):
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
     def action_submit(self) -> None:
-        if (at := self._list.highlighted) is not None:
-            self.dismiss(self._listed[at].value)
+        if (value := self.chosen) is not None:
+            self.dismiss(value)
 
-
-def _prompt(item: Item[Any]) -> Content:
-    return Content.assemble(safe(item.title, 200), (f"  {safe(item.note, 100)}" if item.note else "", "$quiet"))
+    @property
+    def chosen(self) -> T | None:
+        """The value under the cursor; None without one."""
+        return None if (at := self._list.highlighted) is None else self._listed[at].value
 
 
 class TickList(OptionList):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+import time
 
 from textual import getters, on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from mcp_studio.call.secrets import may_hold_secrets, secret_places
 from mcp_studio.jsontext import Json, items_of
+from mcp_studio.present import questions, units
 from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import defaults, errors, is_secret
@@ -19,13 +19,12 @@ from mcp_studio.schema.form import build
 from mcp_studio.schema.place import path_of, remove
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.form.view import FormView
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, Widgets
 from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.urls import judge
 
 DECLINE = Choice("decline", "Decline", answer=Answer("decline"))
 CANCEL, LATER = Choice("cancel", "Cancel", answer=Answer("cancel")), Choice("back", "Later")
-Times = Callable[[InputRequest], str]
 _ADDRESS = 10_000
 """Characters of an address that the dialog shows."""
 
@@ -34,36 +33,34 @@ _SECRETS = r"(?i)passw(or)?d|passphrase|passcode|api[ _-]?key|\bsecret|\btoken\b
 
 
 class RequestDialog(Dialog[Answer]):
-    """Shows a request of a server; answers the person's choice, and None for later.
-
-    Args:
-        times: returns the number of pending requests, the age of this one, and its remaining time.
-    """
+    """Shows a request of a server; answers the person's choice, and None for later."""
 
     every = 1.0
     wants = ""
     """The text after the server's name in the title."""
 
-    def __init__(self, request: InputRequest, times: Times) -> None:
+    def __init__(self, request: InputRequest) -> None:
         tool = request.subject.removeprefix(f"{request.server}.")
         subject = f" · {tool} is waiting" if tool else ""
         super().__init__(f"{safe(request.server, 40)} {self.wants}{safe(subject, 80)}")
         self.request = request
-        self._times_of = times
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(id="times", classes="quiet gap", markup=False)
         if self.request.note:  # the reason why no rule answered the request
             yield Static(Content(f"{glyphs().warning} {safe(self.request.note, 500)}"), classes="bad gap")
         yield from self.question()
 
-    def question(self) -> Iterable[Widget]:
+    def question(self) -> Widgets:
         """The widgets of the request itself."""
         return ()
 
     def look(self) -> None:
-        """Show the times of the request."""
-        self.query_one("#times", Static).update(Content(safe(self._times_of(self.request), 200)))
+        """Show the number of pending requests, the age of this one, and its remaining time."""
+        count = len(self.app.studio.inbox.pending) + self.app.studio.inbox.held
+        which = f"1 of {count} pending requests" if count > 1 else ""
+        old = f"{units.seconds(time.monotonic() - self.request.asked)} ago"
+        self.put("times", " · ".join(filter(None, (which, old, questions.time_left(self.request)))))
 
     def on_screen_resume(self) -> None:
         """Close the dialog if the request was answered while another screen was on top."""
@@ -86,12 +83,17 @@ class Elicitation(RequestDialog):
     wants = "requests input"
     choices = (Choice("accept", "Accept", "primary"), DECLINE, CANCEL, LATER)
 
-    def __init__(self, request: InputRequest, times: Times) -> None:
-        super().__init__(request, times)
-        self._form = build(request.schema, strict=True)
-        self._view = FormView(empty="No fields to fill in.")
+    def __init__(self, request: InputRequest) -> None:
+        super().__init__(request)
+        self._schema = self.schema_of(request)
+        self._form = build(self._schema, strict=True)
+        self.view = FormView(empty="No fields to fill in.")
 
-    def question(self) -> Iterable[Widget]:
+    def schema_of(self, request: InputRequest) -> Json:
+        """What the values have to fit."""
+        return request.schema
+
+    def question(self) -> Widgets:
         yield self.foreign(self.request.message)
         names = ", ".join(safe(field.name, 60) for field in self._form.fields if is_secret(field))
         warning = ""
@@ -102,14 +104,18 @@ class Elicitation(RequestDialog):
         for text in (warning, *self._form.problems[:3]):
             if text:
                 yield Static(Content(f"{glyphs().warning} {safe(text, 300)}"), classes="bad gap")
-        yield self._view
+        yield self.view
 
     def on_mount(self) -> None:
-        value, unread = items_of(self.request.draft) or [self._defaults(), {}]
-        self._view.show(self._form, value, unread)
-        self._view.begin()
+        value, unread = items_of(self.request.draft) or [self.start(), {}]
+        self.view.show(self._form, value, unread)
+        self.begin()
 
-    def _defaults(self) -> Json:
+    def begin(self) -> None:
+        """Focus the first field."""
+        self.view.begin()
+
+    def start(self) -> Json:
         """The default values, except for fields that look secret, so that nobody sends a secret unseen."""
         value: Json = defaults(self._form)
         for place in secret_places(self._form, value):
@@ -119,21 +125,21 @@ class Elicitation(RequestDialog):
     @on(FormView.Changed)
     def keep(self, event: FormView.Changed) -> None:
         """Store the typed values, so that they are there again after Later."""
-        self.request.draft = [event.value, dict(self._view.pending)]
+        self.request.draft = [event.value, dict(self.view.pending)]
         self.note("")
 
     @work(exclusive=True)
     async def action_accept(self) -> None:
         """Send the values if they fit the requested schema."""
-        problems = self._view.unreadable or self._view.problems
+        problems = self.view.unreadable or self.view.problems
         if not problems:
-            problems = await self.app.studio.checker.check(self.request.schema, self._view.value)
+            problems = await self.app.studio.checker.check(self._schema, self.view.value)
         if wrong := errors(problems):
-            self._view.show_problems(problems)
-            self._view.focus_first_problem()
+            self.view.show_problems(problems)
+            self.view.focus_first_problem()
             self.note(f"Not sent: {wrong[0].place} {wrong[0].message}", "bad")
         else:
-            self.dismiss(Answer("accept", self._view.value))
+            self.dismiss(Answer("accept", self.view.value))
 
 
 class UrlElicitation(RequestDialog):
@@ -150,11 +156,11 @@ class UrlElicitation(RequestDialog):
     )  # fmt: skip
     state = getters.query_one("#state", Static)
 
-    def __init__(self, request: InputRequest, times: Times) -> None:
-        super().__init__(request, times)
+    def __init__(self, request: InputRequest) -> None:
+        super().__init__(request)
         self._page = judge(request.url)
 
-    def question(self) -> Iterable[Widget]:
+    def question(self) -> Widgets:
         page = self._page
         parts: Parts = [(safe(page.host or "no host", 300), "bold $accent"), "\n"]
         if page.ascii_host != page.host:

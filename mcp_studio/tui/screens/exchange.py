@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
 from textual import getters, on
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.call.replay.plan import CALLS, step_of
@@ -15,7 +13,7 @@ from mcp_studio.trace.store import TraceStore
 from mcp_studio.trace.tree import PRINTED, ends_of
 from mcp_studio.tui.actions import bindings
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.exchange import ExchangeView
 from mcp_studio.tui.views.trace_table import name_of
 
@@ -40,7 +38,7 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
         super().__init__()
         self._recording, self._entry = recording, entry
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield ExchangeView()
 
     def on_mount(self) -> None:
@@ -89,14 +87,13 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
 class Comment(Dialog[None]):
     """Lets the person comment on a message; an empty text removes the comment."""
 
-    AUTO_FOCUS = "Input"
     choices = (Choice("save", "Save", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, recording: Recording, entry: WireMessage) -> None:
         super().__init__(f"Comment on message {entry.number}")
         self._recording, self._entry = recording, entry
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(name_of(self._entry), classes="quiet gap", markup=False)
         text = self._recording.comment_on(self._entry.number)
         yield Input(text, placeholder="What to remember of it", max_length=_LONGEST, compact=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Static
 
 from mcp_studio.present import crashes, stray, units
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import WireMessage
 from mcp_studio.trace.postmortem import Mortem, command_of
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, fact
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, Widgets, fact
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 from mcp_studio.tui.views.trace_table import arrow, name_of
 
@@ -40,9 +38,8 @@ class ExitReport(Dialog[int]):
         self._known = tuple(self.app.studio.manager.supervisor(server).mortems if known is None else known)
         self.title = f"Exit report: {server}" + (f" · {len(self._known)} times" if len(self._known) > 1 else "")
 
-    def body(self) -> Iterable[Widget]:
-        text = Content("\n\n").join(Content.assemble(*report(one)) for one in reversed(self._known))
-        yield Static(text, id="facts", markup=False)
+    def look(self) -> None:
+        self.put("facts", Content("\n\n").join(Content.assemble(*report(one)) for one in reversed(self._known)))
 
     def action_show_trace(self) -> None:
         """Go to the server's last end in the trace."""
@@ -61,12 +58,7 @@ def report(one: Mortem) -> Parts:
         parts.append((f"\n{title}{'' if lines else ': nothing'}\n", _HEAD))
         parts += [f"  {safe(line, 500)}\n" for line in lines]
     parts.append(("\nLast messages\n", _HEAD))
-    for frame in one.frames:
-        what = " ".join(filter(None, (safe(frame.method, 60), safe(frame.target, 60)))) or frame.kind
-        kind = "" if frame.kind in ("request", "notification") else f" {frame.kind}"
-        size = f"  {units.size(frame.size)}\n", "$quiet"
-        parts += [f"  {units.clock(frame.time)} {arrow(frame.direction)[0]} {what}{kind}", size]
-    return parts
+    return [*parts, *(f"  {_line(frame)}\n" for frame in one.frames)]
 
 
 class UnexpectedOutput(Dialog[int]):
@@ -74,7 +66,6 @@ class UnexpectedOutput(Dialog[int]):
 
     DEFAULT_CLASSES = "-large"
     choices = _CHOICES
-    AUTO_FOCUS = "TextView"
 
     def __init__(self, server: str) -> None:
         super().__init__()
@@ -84,7 +75,7 @@ class UnexpectedOutput(Dialog[int]):
         newest = f"the newest {_MOST} lines" if count >= _MOST else units.plural(count, "line")
         self.title = f"Unexpected output: {server} · {newest} on stdout"
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Findable(TextView("\n".join(self._lines()), empty="Nothing: it has printed no line besides messages."))
 
     def _lines(self) -> Iterable[str]:
@@ -94,21 +85,20 @@ class UnexpectedOutput(Dialog[int]):
         for sort in sorts:
             yield f"{glyphs().bad} {stray.SORTS[sort]}: {stray.explain(sort, command)}\n"
         for burst in self._bursts:
-            yield _around("after", burst.after)
+            yield f"  after: {_line(burst.after)}"
             for one in reversed(burst.lines):
                 text = safe(stray.text_of(one.entry).decode("utf-8", "replace"), 2_000)
                 yield f"{units.clock(one.entry.time)} {glyphs().bad} {text}"
-            yield f"{_around('before', burst.before)}\n"
+            yield f"  before: {_line(burst.before)}\n"
 
     def action_show_trace(self) -> None:
         """Go to the newest line in the trace."""
         self.dismiss(self._bursts[0].lines[-1].entry.number if self._bursts else None)
 
 
-def _around(place: str, entry: WireMessage | None) -> str:
-    """A line about the message before or after a burst of output."""
+def _line(entry: WireMessage | None) -> str:
+    """A line about a message, such as the one before a burst of output; there may be none."""
     if entry is None:
-        return f"  {place}: no message"
-    return (
-        f"  {place}: {units.clock(entry.time)} {arrow(entry.direction)[0]} {name_of(entry)}, {units.size(entry.size)}"
-    )
+        return "no message"
+    kind = "" if entry.kind in ("request", "notification") else f" {entry.kind}"
+    return f"{units.clock(entry.time)} {arrow(entry.direction)[0]} {name_of(entry)}{kind}, {units.size(entry.size)}"

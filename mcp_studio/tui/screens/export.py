@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from textual import on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Button, Input, RadioButton, RadioSet, Select, Static
 
 from mcp_studio.errors import UsageError
@@ -20,7 +19,7 @@ from mcp_studio.trace.export.formats import FORMATS, export
 from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
 from mcp_studio.trace.tree import family_of
 from mcp_studio.tui.external import file_stem
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.trace_table import name_of
 
 _COLLECTOR = "collector"
@@ -68,7 +67,7 @@ class Export(Dialog[None]):
         super().__init__()
         self._recording, self._parts, self._places = recording, parts, {**self.last_places}
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         formats = [*((f"{one.name}: {one.words}", one.name) for one in FORMATS.values()), (_SPANS, _COLLECTOR)]
         labels = (
             Content.assemble(part.about.capitalize(), (f"  {units.plural(len(part.numbers), 'message')}", "$quiet"))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 
 from textual import getters, on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Button, Select, Static
 
 from mcp_studio.config.clients import client_named, targets
 from mcp_studio.config.exporters import Export, export
 from mcp_studio.errors import StudioError
 from mcp_studio.safetext import safe
-from mcp_studio.tui.screens.dialog import Choice, Dialog, TickList, diff_lines, section
+from mcp_studio.tui.screens.dialog import Choice, Dialog, TickList, Widgets, diff_lines, section
 
 
 class ExportServers(Dialog[None]):
@@ -37,7 +36,7 @@ class ExportServers(Dialog[None]):
         self._export: Export | None = None
         """The shown change, which the button writes."""
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         options = (
             (safe(f"{name}{', this project' if project else ''}  {file}", 200), at)
             for at, ((name, project), file) in enumerate(self._places)
@@ -54,11 +53,9 @@ class ExportServers(Dialog[None]):
 
     @on(Select.Changed)
     @on(TickList.OptionSelected)
-    def look(self) -> None:
+    @work(group="look", exclusive=True)
+    async def look(self) -> None:
         """Show what would change in the file."""
-        self.run_worker(self._look(), group="look", exclusive=True)
-
-    async def _look(self) -> None:
         studio, (place, file) = self.app.studio, self._places[int(str(self.query_one(Select).value))]
         names = studio.manager.names()
         chosen = [studio.manager.config(names[at]) for at in self.servers.ticked]
@@ -72,8 +69,7 @@ class ExportServers(Dialog[None]):
             notes += [] if lines else [f"{file} says so already." if wanted.entries else "No server is to be written."]
         self.query_one("#write", Button).disabled = not lines
         self.note("\n".join(map(studio.redactor.text, notes)), "warn" if notes else "")
-        changes = section("What changes in the file", diff_lines([*map(studio.redactor.text, lines)]))
-        self.query_one("#changes", Static).update(Content.assemble(*changes))
+        self.put("changes", *section("What changes in the file", diff_lines([*map(studio.redactor.text, lines)])))
 
     @work(group="write", exclusive=True)
     async def action_write(self) -> None:

@@ -20,7 +20,7 @@ from mcp_studio.schema.text import key_of
 from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.external import GROUP, edit_outside
 from mcp_studio.tui.screens.dialog import Choose, Item
-from mcp_studio.tui.screens.insert import InsertFile, Paste, When, kind_of, shape
+from mcp_studio.tui.screens.insert import InsertFile, Paste, kind_of, moments, shape
 
 if TYPE_CHECKING:
     from mcp_studio.tui.form.view import FormView
@@ -50,14 +50,14 @@ class FieldHelp:
     def open_menu(self) -> None:
         """Show the menu of what is possible here."""
         entries = [*self._values(), *self._inserts(), *self._edits(), *self._items()]
-        entries.sort(key=lambda entry: entry.title != self._asked())
+        entries.sort(key=lambda entry: not entry.title.startswith(self._asked()))
         menu = Choose(f"Field: {safe(self._name, 60)}", entries).add_class("-searched")
         self._app.push_screen(menu, lambda run: run() if run else None)
 
     def _asked(self) -> str:
-        """The title of the entry that suits the field's format; that entry comes first."""
-        if kind_of(self._format) is not None:
-            return "Insert a date or time…"
+        """How the titles of entries begin that suit the field's format; those come first."""
+        if kind := kind_of(self._format):
+            return f"Insert a {kind.replace('-', ' and ')}: "
         if self._format in ("uuid", "guid"):
             return "Insert a UUID"
         return "Insert a file…" if shape(self._field) != "text" else ""
@@ -81,18 +81,22 @@ class FieldHelp:
 
     def _inserts(self) -> Iterator[Entry]:
         """The entries that insert something into the field."""
-        field = self._field
+        field, put = self._field, self._put
         copied = "" if fields.is_secret(field) else self._app.clipboard
         yield Entry("Paste…", lambda: self.paste(copied), "JSON or text")
         if (completions := self._form.completions).possible:
             yield Entry("Complete", completions.ask, "what the server offers")
         if isinstance(field, fields.Text) or (isinstance(field, fields.JsonField) and field.words):
             yield Entry("Insert a file…", self._file, "as text or base64")
-            yield Entry("Insert a date or time…", self._when, "now, tomorrow, in a week")
-            yield Entry("Insert a UUID", lambda: self._put(str(uuid.uuid4())))
+            if kind := kind_of(self._format):
+                for name, text in moments(kind).items():
+                    yield Entry(f"Insert a {kind.replace('-', ' and ')}: {name}", partial(put, text), text)
+            else:
+                yield Entry("Insert the date and time", lambda: put(moments("date-time")["now"]))
+            yield Entry("Insert a UUID", lambda: put(str(uuid.uuid4())))
         for value in self._app.piped[:1]:
-            yield Entry("Insert what the query found", partial(self._put, value), safe(value, 60))
-        fill = partial(choose_example, self._app, self._model.form, lambda value: self._put(value, ()))
+            yield Entry("Insert what the query found", partial(put, value), safe(value, 60))
+        fill = partial(choose_example, self._app, self._model.form, lambda value: put(value, ()))
         yield Entry("Fill the whole form with an example…", fill)
 
     def _edits(self) -> Iterator[Entry]:
@@ -125,15 +129,9 @@ class FieldHelp:
 
     # Dialogs
 
-    def _when(self) -> None:
-        self._app.push_screen(When(self._name, kind_of(self._format) or "date-time"), self._put_text)
-
     def _file(self) -> None:
-        self._app.push_screen(InsertFile(self._name, self._field, self._app.studio.limits.field_file), self._put_text)
-
-    def _put_text(self, text: str | None) -> None:
-        if text is not None:
-            self._put(text)
+        dialog = InsertFile(self._name, self._field, self._app.studio.limits.field_file)
+        self._app.push_screen(dialog, lambda text: self._put(text) if text is not None else None)
 
     def paste(self, text: str, verb: str = "Paste into") -> None:
         """Show what a text would become in the field, and insert it."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from textual import getters, on
 from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Input, OptionList, Static
-from textual.widgets.option_list import Option
 
 from mcp_studio.search import names
 from mcp_studio.tui.actions import Action, spell_all
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Choose, Item
 from mcp_studio.tui.views.rows import glyphs
 
 _KEYS = 16
@@ -40,52 +36,32 @@ Section = tuple[str, Sequence[Action]]
 """The actions under one heading."""
 
 
-class Help(Dialog[Action]):
-    """Lists the actions of a place; answers the action that the person chose."""
+class Help(Choose[Action | None]):
+    """Lists the actions of a place in sections; answers the action that the person chose."""
 
+    DEFAULT_CLASSES = "-searched"
     choices = (Choice("submit", "Do it", "primary"), Choice("back", "Close"))
-    AUTO_FOCUS = "Input"
-    listed = "#found"
-    options = getters.query_one("#found", OptionList)
+    hint = "what do you want to do?"
 
     def __init__(self, place: str, sections: Sequence[Section]) -> None:
-        super().__init__(f"Help: {place}")
-        self._place = place
-        self._every = [(title, action) for title, actions in sections for action in actions]
+        about = _ABOUT.get(place, "").format(s=glyphs(), field=self.app.key_of("field_menu"))
+        items = (Item[Action | None](action.title, action, title) for title, some in sections for action in some)
+        super().__init__(f"Help: {place}", items, text=about)
+        self.nothing = f"Nothing here has these words; {self.app.key_of('palette')} finds the actions of all panes."
 
-    def body(self) -> Iterable[Widget]:
-        about = _ABOUT.get(self._place, "").format(s=glyphs(), field=self.app.key_of("field_menu"))
-        yield Static(Content(about), id="about")
-        yield Input(placeholder="what do you want to do?", compact=True)
-        yield OptionList(id="found")
+    def found(self, words: str) -> list[Item[Action | None]]:
+        """The actions that are meant, the section with the best one first."""
+        sections: dict[str, list[Item[Action | None]]] = {}
+        for place in _nearest(words, [item.value for item in self._items if item.value is not None]):
+            item = self._items[place]
+            sections.setdefault(item.note, [Item(item.note, None)]).append(item)
+        return [item for items in sections.values() for item in items]
 
-    @on(Input.Changed)
-    def look(self) -> None:
-        """Show the actions that are meant, the section with the best one first."""
-        found: dict[str, list[int]] = {}
-        for place in _nearest(self.query_one(Input).value, [action for _, action in self._every]):
-            found.setdefault(self._every[place][0], []).append(place)
-        options: list[Option] = []
-        for title, places in found.items():
-            options.append(Option(Content.styled(title, "bold $accent"), disabled=True))
-            options += [Option(self._line(self._every[place][1]), id=str(place)) for place in places]
-        self.options.clear_options().add_options(options or [Option(self._nothing, disabled=True)])
-        self.options.highlighted = 1 if options else None
-
-    @property
-    def _nothing(self) -> str:
-        return f"No action here has these words; {self.app.key_of('palette')} finds those of all panes."
-
-    def _line(self, action: Action) -> Content:
+    def prompt(self, item: Item[Action | None]) -> Content:
+        if (action := item.value) is None:
+            return Content.styled(item.title, "bold $accent")
         keys = spell_all(self.app.keys.get(action.id, action.keys))
         return Content.assemble((f"{keys:<{_KEYS}}", "$primary"), action.title)
-
-    @on(Input.Submitted)
-    @on(OptionList.OptionSelected)
-    def action_submit(self) -> None:
-        option = self.options.highlighted_option
-        if option is not None and option.id is not None:
-            self.dismiss(self._every[int(option.id)][1])
 
     async def action_help(self) -> None:
         self.action_back()

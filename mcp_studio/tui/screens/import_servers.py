@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,6 @@ from typing import NamedTuple
 from rich.cells import cell_len
 from textual import getters, on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.config.clients import foreign_files
@@ -26,7 +25,7 @@ from mcp_studio.present.definition import target_of
 from mcp_studio.safetext import safe
 from mcp_studio.studio import Studio
 from mcp_studio.tui import server_files
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList, fact
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, TickList, Widgets, fact
 from mcp_studio.tui.screens.project_trust import what_starts
 from mcp_studio.tui.screens.secrets import offered
 from mcp_studio.tui.views.rows import fit
@@ -78,7 +77,7 @@ class ImportServers(Dialog[ServerConfig]):
     def default(self) -> str:
         return self.choices[0 if self._found else 1].action
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield TickList(compact=True)
         yield Static("Looking for the files of other clients …", id="about", markup=False)
 
@@ -112,7 +111,7 @@ class ImportServers(Dialog[ServerConfig]):
             parts = [*what_starts(server), *fact("from", server.source.file)]
         # Each on one line: nothing in a file can write a line that looks like one of ours.
         parts += [f"{safe(problem, 2_000)}\n" for problem in self._problems[:_LINES]]
-        self.query_one("#about", Static).update(Content.assemble(*parts).rstrip())
+        self.put("about", Content.assemble(*parts).rstrip())
 
     @work(group="import", exclusive=True)
     async def action_submit(self) -> None:
@@ -148,7 +147,7 @@ class FirstStart(ImportServers):
         Choice("add", "Add a server"), Choice("tick", "All / none"), Choice("back", "Close"),
     )  # fmt: skip
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(_WELCOME, classes="gap", markup=False)
         yield from super().body()
         palette, search, help = (self.app.key_of(name) for name in ("palette", "search", "help"))

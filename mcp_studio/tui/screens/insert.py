@@ -12,12 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from rich.style import Style
-from rich.text import Text as RichText
 from textual import on, work
-from textual.widget import Widget
-from textual.widgets import DirectoryTree, Input, TextArea
-from textual.widgets.tree import TreeNode
+from textual.widgets import DirectoryTree, Input
 
 from mcp_studio.call.copying.paste import unfenced
 from mcp_studio.config.table import loads_lenient
@@ -28,17 +24,10 @@ from mcp_studio.safetext import hidden_in, safe
 from mcp_studio.schema.field import Field, JsonField, List, Number, Text
 from mcp_studio.schema.keywords import got
 from mcp_studio.schema.text import from_text
-from mcp_studio.tui.form.editors import AreaEditor
-from mcp_studio.tui.form.model import LARGEST, takes
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, T
+from mcp_studio.tui.form.model import takes
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
+from mcp_studio.tui.screens.paste_call import PasteDialog
 from mcp_studio.tui.views.rows import glyphs
-
-
-class InsertDialog(Dialog[T]):
-    """Answers the value for the field; a line at the bottom shows it, or says why there is none."""
-
-    choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
-
 
 # Text
 
@@ -52,39 +41,17 @@ class Meaning:
     """Why the value does not fit the field; the person can insert it anyway."""
 
 
-class Paste(InsertDialog[Meaning]):
-    """Answers the value of the text in the field.
+class Paste(PasteDialog[Meaning]):
+    """Answers the value of the text in the field."""
 
-    Args:
-        text: the first text; a text too long for the editor is not shown, but used.
-    """
+    choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, title: str, field: Field, text: str = "") -> None:
-        super().__init__(title)
+        super().__init__(title, text)
         self._field = field
         self._found: Meaning | None = None
-        self._text = text
-        self._area = AreaEditor(text if len(text) <= LARGEST else "")
 
-    def body(self) -> Iterable[Widget]:
-        yield self._area
-
-    def on_mount(self) -> None:
-        self._area.focus()
-        self._area.select_all()  # text that is pasted or typed now replaces it
-        self._read(self._text)
-
-    @on(TextArea.Changed)
-    def changed(self) -> None:
-        self._read(self._area.text)
-
-    @on(AreaEditor.TooLong)
-    def keep(self, event: AreaEditor.TooLong) -> None:
-        with self.prevent(TextArea.Changed):
-            self._area.text = ""
-        self._read(event.text)
-
-    def _read(self, text: str) -> None:
+    def read(self, text: str) -> None:
         if not text.strip():
             self._found = None
             self.note("Paste the text here, with the key by which your terminal pastes.", "quiet")
@@ -139,27 +106,24 @@ class NoContents(StudioError):
 
 
 class FolderTree(DirectoryTree):
-    """A tree of folders with safe names; hidden files are left out."""
+    """A tree of folders without hidden files."""
 
     ICON_NODE = f"{glyphs().folded} "
     ICON_NODE_EXPANDED = f"{glyphs().unfolded} "
     ICON_FILE = "  "
 
-    def render_label(self, node: TreeNode, base_style: Style, style: Style) -> RichText:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
-        label = super().render_label(node, base_style, style)
-        label.plain = safe(label.plain, 200)
-        return label
-
     def filter_paths(self, paths: Iterable[Path]) -> Iterable[Path]:
         return [path for path in paths if not path.name.startswith(".")]
 
 
-class InsertFile(InsertDialog[str]):
+class InsertFile(Dialog[str]):
     """Answers the content of a file as text, in the shape that the field's schema asks for.
 
     Args:
         most: the largest file in bytes.
     """
+
+    choices = (Choice("submit", "Insert", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, name: str, field: Field, most: int) -> None:
         super().__init__(f"Insert a file into {safe(name, 50)}")
@@ -167,11 +131,10 @@ class InsertFile(InsertDialog[str]):
         self._most = most
         self._input = Input(placeholder="Path of a file; ~ is your home folder", compact=True)
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         return self._input, FolderTree(Path.cwd())
 
     def on_mount(self) -> None:
-        self._input.focus()
         words = "as text, or as base64 where it is none" if self._shape == "text" else f"as {self._shape}"
         self.note(f"It goes in {words}.", "quiet")
 
@@ -233,25 +196,14 @@ def contents(file: Path, shape: Shape, most: int) -> str:
 
 
 Kind = Literal["date", "time", "date-time"]
-_DAY = timedelta(days=1)
-_MOMENTS = {
-    "now": timedelta(0), "in an hour": timedelta(hours=1), "tomorrow": _DAY, "in a week": 7 * _DAY,
-    "in 30 days": 30 * _DAY, "an hour ago": -timedelta(hours=1), "yesterday": -_DAY, "a week ago": -7 * _DAY,
-}  # fmt: skip
+_HOURS = {"in an hour": 1, "an hour ago": -1}
+_DAYS = {"tomorrow": 24, "in a week": 7 * 24, "in 30 days": 30 * 24, "yesterday": -24, "a week ago": -7 * 24}
 
 
-class When(Choose[str]):
-    """Answers a date or time in the field's format (RFC 3339), for the person to adjust in the field."""
-
-    def __init__(self, name: str, kind: Kind) -> None:
-        texts = {words: written(kind, datetime.now() + step) for words, step in _MOMENTS.items() if fits(kind, step)}
-        title = f"Insert a {kind.replace('-', ' and ')} into {safe(name, 50)}"
-        super().__init__(title, [Item(words, text, text) for words, text in texts.items()])
-
-
-def fits(kind: Kind, step: timedelta) -> bool:
-    """Whether a moment so far away differs from now: dates by days, times by less."""
-    return kind == "date-time" or not step or bool(step % _DAY) == (kind == "time")
+def moments(kind: Kind) -> dict[str, str]:
+    """Texts in a format by their names; dates differ from now by days, times by hours."""
+    hours = {"now": 0} | (_HOURS if kind != "date" else {}) | (_DAYS if kind != "time" else {})
+    return {name: written(kind, datetime.now() + timedelta(hours=count)) for name, count in hours.items()}
 
 
 def kind_of(format: str) -> Kind | None:

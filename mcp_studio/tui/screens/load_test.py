@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from functools import partial
 
 from textual import on
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Input, ProgressBar, Static
 
 from mcp_studio.call.load_test import MOST, MOST_AT_ONCE, Load, past_of_load
@@ -17,7 +15,7 @@ from mcp_studio.jsontext import pretty
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
 from mcp_studio.tui.call_draft import CallDraft
-from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.screens.dialog import Choice, RunDialog, Widgets
 from mcp_studio.tui.screens.statistics import histogram, times_line
 
 _ERRORS = 3
@@ -27,7 +25,6 @@ _ERRORS = 3
 class LoadTest(RunDialog):
     """Runs a load test with two numbers from the person, and shows its figures."""
 
-    AUTO_FOCUS = "#total"
     choices = (
         Choice("start", "Start", "primary"), Choice("cancel", "Cancel"), Choice("copy", "Copy figures"),
         Choice("pending", "Pending"), Choice("back", "Close"),
@@ -39,7 +36,7 @@ class LoadTest(RunDialog):
         self.load: Load | None = None
         """The running or the last test."""
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Horizontal(
             Static("Calls"), Input("100", id="total", type="integer", max_length=9, compact=True),
             Static("At once"), Input("8", id="at-once", type="integer", max_length=5, compact=True),
@@ -81,8 +78,8 @@ class LoadTest(RunDialog):
         bar = self.query_one(ProgressBar)
         bar.display = True
         bar.update(total=self.load.total, progress=self.load.done)
-        figures = self.query_one("#figures", Static)
-        figures.update(figures_of(self.load, max(20, figures.size.width), max(6, self.app.size.height - 16)))
+        width = self.query_one("#figures").size.width
+        self.put("figures", figures_of(self.load, max(20, width), max(6, self.app.size.height - 16)))
 
     def action_copy(self) -> None:
         if self.load is not None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from textual import getters, on, work
 from textual.containers import Horizontal
-from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Input, Select, Static
 
 from mcp_studio.jsontext import pretty
@@ -16,13 +14,13 @@ from mcp_studio.protocol.versions import LOG_LEVELS
 from mcp_studio.safetext import safe
 from mcp_studio.search.names import words_of
 from mcp_studio.session.logs import LogMessage, set_level
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Widgets
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, fit, mark_matches, width_of
 
 _EMPTY = "No log messages. Servers send them during calls, some only once a level was asked for."
 _FILTERED = "No message has this level and all these words."
-_NAMES = 16
-"""The widest column for server names, in cells."""
+_NAMES = 12
+"""The cells for the name of a server."""
 _LOOKS: dict[str, str] = {"debug": "dim", "notice": "accent", "warning": "warn"} | dict.fromkeys(LOG_LEVELS[4:], "bad")
 
 
@@ -46,9 +44,8 @@ class Logs(Dialog[int]):
         super().__init__(f"Log of {server or 'all servers'}")
         self._server = server
         self._stamp: object = None
-        self._names = 0
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         levels = [("all levels", ""), *((f"{level} and worse", level) for level in LOG_LEVELS[1:])]
         least = Select(levels, value="", allow_blank=False, id="least", compact=True)
         yield Horizontal(least, Input(placeholder="filter: words", id="words", compact=True), id="ways")
@@ -74,8 +71,6 @@ class Logs(Dialog[int]):
         self._stamp = stamp
         following = self.rows.cursor >= self.rows.row_count - 1
         rows = studio.logs.messages(self._servers, least=least, words=self._words)
-        names = set() if self._server else {row.server for row in rows}
-        self._names = min(_NAMES, max(map(len, names))) if len(names) > 1 else 0
         hidden = (self._words or least) and any(studio.logs.count(name) for name in self._servers)
         self.rows.empty = _FILTERED if hidden else _EMPTY
         self.rows.show(rows)
@@ -85,14 +80,13 @@ class Logs(Dialog[int]):
     @on(VirtualList.Highlighted)
     def show_row(self) -> None:
         """Show the whole message under the cursor."""
-        row = self.rows.row
-        self.query_one("#whole", Static).update(Content(_whole(row) if row is not None else ""))
+        self.put("whole", _whole(self.rows.row) if self.rows.row is not None else "")
 
     def _draw(self, row: LogMessage, width: int, selected: bool) -> Line:
         level = fit(safe(row.level, 20) or "-", 9), _LOOKS.get(row.level, "")
         head: list[Piece] = [(f"{units.clock(row.time)} ", "dim"), level, (" ", "")]
-        if self._names:
-            head.append((fit(safe(row.server), self._names) + " ", "dim"))
+        if len(self._servers) > 1:
+            head.append((fit(safe(row.server), _NAMES) + " ", "dim"))
         if row.logger:
             head.append((f"{cut(safe(row.logger, 60), 20)}: ", "accent"))
         room = max(4, width - width_of(head))

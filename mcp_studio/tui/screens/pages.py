@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 
 from textual import getters, work
-from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Button, Static
 
 from mcp_studio.catalog.listing import METHODS, EntryKind, Page
@@ -16,7 +13,7 @@ from mcp_studio.errors import StudioError
 from mcp_studio.jsontext import dumps
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, Widgets
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable
 
@@ -29,7 +26,6 @@ class Pages(Dialog[None]):
         Choice("next", "Next page", "primary"), Choice("restart", "First page"), Choice("copy", "Copy"),
         Choice("back", "Close"),
     )  # fmt: skip
-    about = getters.query_one("#about", Static)
     view = getters.query_one(JsonView)
 
     def __init__(self, server: str, kind: EntryKind) -> None:
@@ -41,12 +37,11 @@ class Pages(Dialog[None]):
         self._count = self._total = 0
         """The pages read, and the entries in them."""
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(id="about", classes="gap", markup=False)
         yield Findable(JsonView())
 
     def on_mount(self) -> None:
-        self.view.focus()
         self.action_next()
 
     def action_restart(self) -> None:
@@ -55,28 +50,28 @@ class Pages(Dialog[None]):
 
     @work(exclusive=True)
     async def action_next(self) -> None:
-        self.about.update(f"Reading page {self._count + 1} …")
+        self.put("about", f"Reading page {self._count + 1} …")
         try:
             page = await list_page(self.app.studio.manager.connection(self._server), self._kind, self._following)
             raw = await asyncio.to_thread(dumps, page.raw)
         except StudioError as error:
-            self.about.update(Content.styled(safe(f"{error.message} {error.hint}", 600), "$state-failed"))
+            self.put("about", (safe(f"{error.message} {error.hint}", 600), "$state-failed"))
             return
         self._following, self._count, self._total = page.following, self._count + 1, self._total + len(page.items)
         self.view.show(raw)
-        self.about.update(self._facts(page, len(raw)))
+        self.put("about", *self._facts(page, len(raw)))
         self.query_one("#next", Button).disabled = page.following is None
 
-    def _facts(self, page: Page, size: int) -> Content:
+    def _facts(self, page: Page, size: int) -> Parts:
         hint = page.hint
         facts = [f"page {self._count}", units.plural(len(page.items), self._kind), units.size(size)]
         facts += [units.duration(page.ms), *([f"fresh for {units.seconds(hint.ttl)}, {hint.scope}"] if hint else [])]
         cursor = "none: the first page" if page.cursor is None else f'"{safe(page.cursor, 200)}"'
         following = "none: the last page" if page.following is None else f'"{safe(page.following, 200)}"'
         problems = filter(None, (page.problem, hint.problem if hint else ""))
-        return Content.assemble(
+        return [
             (" · ".join(facts), "bold"),
             f"\ncursor       {cursor}\nnextCursor   {following}",
             *((f"\n{safe(problem, 300)}", "$state-busy") for problem in problems),
             (f"\n{self._total:,} in {units.plural(self._count, 'page')} so far", "$quiet"),
-        )
+        ]

@@ -1,13 +1,11 @@
-"""A call as text, pasted into the form of its entry."""
+"""Dialogs that read a pasted text: their base; and a call as text, pasted into the form of its entry."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 
 from textual import on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Button, Static, TextArea
 
 from mcp_studio.call.copying.paste import EXPECTED, Pasted, read_paste
@@ -16,7 +14,8 @@ from mcp_studio.jsontext import Json
 from mcp_studio.safetext import safe
 from mcp_studio.tui.call_draft import form_of
 from mcp_studio.tui.form.editors import AreaEditor
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.form.model import LARGEST
+from mcp_studio.tui.screens.dialog import Choice, Dialog, T, Widgets
 from mcp_studio.tui.views.rows import glyphs
 
 _KINDS: dict[str, tuple[EntryKind, ...]] = {
@@ -24,7 +23,40 @@ _KINDS: dict[str, tuple[EntryKind, ...]] = {
 }  # fmt: skip
 
 
-class PasteCall(Dialog[tuple[Entry, Json]]):
+class PasteDialog(Dialog[T]):
+    """Reads a text as it is pasted or typed. A text too long for the editor is read, but not shown.
+
+    A subclass says in `read` what a text is, and answers what was read last.
+    """
+
+    def __init__(self, title: str = "", text: str = "") -> None:
+        super().__init__(title)
+        self._text = text
+        self._area = AreaEditor(text if len(text) <= LARGEST else "")
+
+    def body(self) -> Widgets:
+        yield self._area
+
+    def on_mount(self) -> None:
+        self._area.select_all()  # text that is pasted or typed now replaces it
+        self.read(self._text)
+
+    def read(self, text: str) -> object:
+        """Say what the text is."""
+
+    @on(TextArea.Changed)
+    def changed(self) -> None:
+        self.read(self._area.text)
+
+    @on(AreaEditor.TooLong)
+    def read_unseen(self, event: AreaEditor.TooLong) -> None:
+        self.app.say(f"{len(event.text):,} characters are read, and too many to be shown.")
+        with self.prevent(TextArea.Changed):
+            self._area.text = ""
+        self.read(event.text)
+
+
+class PasteCall(PasteDialog[tuple[Entry, Json]]):
     """Reads a pasted call; answers its entry, and the value for the entry's form.
 
     Args:
@@ -39,25 +71,12 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         self._shown_entry = shown
         self._pasted: tuple[Entry, Json] | None = None
 
-    def body(self) -> Iterable[Widget]:
-        yield AreaEditor()
+    def body(self) -> Widgets:
+        yield from super().body()
         yield Static(id="verdict")
 
-    def on_mount(self) -> None:
-        self.query_one(AreaEditor).focus()
-        self._read("")
-
-    @on(TextArea.Changed)
-    def read(self, event: TextArea.Changed) -> None:
-        self._read(event.text_area.text)
-
-    @on(AreaEditor.TooLong)
-    def read_unseen(self, event: AreaEditor.TooLong) -> None:
-        self.app.say(f"{len(event.text):,} characters are read, and too many to be shown.")
-        self._read(event.text)
-
     @work(exclusive=True)
-    async def _read(self, text: str) -> None:
+    async def read(self, text: str) -> None:
         """Show what the text is and where it goes, or why it cannot be used."""
         self._pasted, signs = None, glyphs()
         lines = [] if text.strip() else [(EXPECTED, "$quiet")]
@@ -73,8 +92,7 @@ class PasteCall(Dialog[tuple[Entry, Json]]):
         except ValueError as problem:
             lines.append((f"{signs.warning} {safe(problem, 600)}", "$state-busy"))
         self.query_one("#submit", Button).disabled = self._pasted is None
-        verdict = Content("\n").join(Content.styled(text, look) for text, look in lines)
-        self.query_one("#verdict", Static).update(verdict)
+        self.put("verdict", Content("\n").join(Content.styled(text, look) for text, look in lines))
 
     def _target(self, pasted: Pasted) -> Entry | None:
         """The entry of a pasted call: the shown entry if it fits, or else a listed entry."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.config.model import ServerConfig, Untrusted
 from mcp_studio.present import units
 from mcp_studio.present.definition import cautions
 from mcp_studio.safetext import safe
-from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, fact
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, Widgets, fact
 
 
 class ProjectTrust(Dialog[bool]):
@@ -26,7 +23,7 @@ class ProjectTrust(Dialog[bool]):
         super().__init__()
         self._file = file
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         parts: Parts = [
             (safe(self._file.file, 500), "bold"),
             "\nstarts programs with your rights. Nothing of it runs before you agree.",

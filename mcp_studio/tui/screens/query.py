@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from textual import getters, on, work
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.call.query import query
 from mcp_studio.jsontext import Json, dumps
 from mcp_studio.present import units
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable
 
@@ -31,7 +30,6 @@ class Query(Dialog[str]):
     """
 
     DEFAULT_CLASSES = "-large"
-    AUTO_FOCUS = "Input"
     choices = (
         Choice("take", "Use in a form", "primary"), Choice("pin", "Pin to the tool"), Choice("copy", "Copy"),
         Choice("back", "Close"),
@@ -47,7 +45,7 @@ class Query(Dialog[str]):
         self.found: list[Json] = []
         """The result of the expression in a list; empty while the expression is wrong."""
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Input(self._begin, placeholder=_HINT, compact=True)
         yield Static(id="note", markup=False)
         yield Findable(JsonView())
@@ -56,13 +54,10 @@ class Query(Dialog[str]):
         self.show_buttons(pin=self._pins)
 
     @on(Input.Changed)
-    def look(self) -> None:
-        """Evaluate the typed expression once the person pauses."""
-        self.found = []
-        self._ask(self.field.value.strip() or "@")
-
     @work(group="query", exclusive=True)
-    async def _ask(self, expression: str) -> None:
+    async def look(self) -> None:
+        """Evaluate the typed expression once the person pauses."""
+        self.found, expression = [], self.field.value.strip() or "@"
         await asyncio.sleep(_PAUSE)
         with self.noting():
             self._whole = self._whole or [await asyncio.to_thread(self._load)]

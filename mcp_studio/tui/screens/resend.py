@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from textual import getters, on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Checkbox, Select
 
 from mcp_studio.call.replay.plan import Plan, ReplayStep, load, plan
@@ -18,7 +17,7 @@ from mcp_studio.present.trace import difference_line
 from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording
 from mcp_studio.tui.screens.compare import Compare, Side
-from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.screens.dialog import Choice, RunDialog, Widgets
 from mcp_studio.tui.views.rows import Line, VirtualList, fit, glyphs, spread
 
 _DEAD = ("disabled", "failed", "needs_auth", "stopping")
@@ -53,7 +52,7 @@ class Resend(RunDialog):
         self._results: dict[int, Result] = {}
         """The results by the number of their step."""
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         manager = self.app.studio.manager
         alive = [name for name in manager.names() if manager.status(name).state not in _DEAD]
         places = [("To the server that it went to", ""), *((Content(f"To {safe(name, 60)}"), name) for name in alive)]

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from textual import on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.errors import UsageError
@@ -21,7 +20,7 @@ from mcp_studio.present.browser import open_page
 from mcp_studio.protocol.views import held_page, reach_lines, reach_of
 from mcp_studio.safetext import safe
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog, section
+from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog, Widgets, section
 from mcp_studio.tui.views.image import ImageView
 from mcp_studio.urls import judge
 
@@ -48,7 +47,7 @@ class Picture(Dialog[None]):
         super().__init__(blocks.headline(block))
         self._block = block
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         rows = max(_AROUND, self.app.size.height - _AROUND)
         yield ImageView(partial(blocks.decode, self._block), rows_most=rows, larger=True)
 
@@ -59,14 +58,13 @@ class Picture(Dialog[None]):
 class SaveFiles(Dialog[list[Path]]):
     """Asks for a folder, and shows which files are made in it; answers those that were."""
 
-    AUTO_FOCUS = "Input"
     choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, title: str, parts: Iterable[Part]) -> None:
         super().__init__(title)
         self._parts = list(parts)
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static("Folder", classes="label")
         yield Input(str(Path.cwd()), compact=True)
         yield Static(Content.assemble(*section("Files", (f"{part.name}  {part.what}" for part in self._parts))))

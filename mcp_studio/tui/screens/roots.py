@@ -8,8 +8,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from textual import on, work
-from textual.content import Content
-from textual.widgets import Static
 
 from mcp_studio.config.expand import effective_roots
 from mcp_studio.config.model import Problem, Root
@@ -23,7 +21,6 @@ from mcp_studio.schema.form import build
 from mcp_studio.studio import Studio
 from mcp_studio.tui.app import failure_text
 from mcp_studio.tui.form.view import FormView
-from mcp_studio.tui.screens.dialog import Choice
 from mcp_studio.tui.screens.save_call import FillIn
 from mcp_studio.tui.screens.server_entry import sound, table_schema
 from mcp_studio.tui.server_files import keep_roots
@@ -65,8 +62,6 @@ def _pointer(key: str) -> str:
 class Roots(FillIn):
     """Edits them as they are written; what the server gets stands below."""
 
-    choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
-
     def __init__(self, server: str) -> None:
         self._server, studio = server, self.app.studio
         self._warned: tuple[Root, ...] = ()
@@ -78,17 +73,16 @@ class Roots(FillIn):
     @on(FormView.Changed)
     def look(self) -> None:
         """What the server will get, and what is odd about it."""
-        sent = self.query_one("#below", Static)
         self.note("")
         try:
             roots = effective_roots(roots_of(self.form.value), self.app.studio.manager.config(self._server))
         except StudioError as error:
-            sent.update("")
+            self.put("below")
             self.note(error.message, "bad")
             return
         lines = [f"\n{safe(root.uri, 200)}{_odd(root)}" for root in roots]
         said = "".join(["The server gets:", *lines]) if lines else "The server gets no roots."
-        sent.update(Content.styled(said, "$quiet"))
+        self.put("below", (said, "$quiet"))
 
     @work(exclusive=True)
     async def action_submit(self) -> None:

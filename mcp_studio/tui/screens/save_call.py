@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Any
 
 from textual import getters, on
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
 from mcp_studio.call import saved as files
@@ -19,17 +18,21 @@ from mcp_studio.schema.place import Path, pointer
 from mcp_studio.tui.call_draft import CallDraft
 from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.form.view import FormView
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 
 _PLACES = 60
 _SECRET = "is secret, and not written: its name in the keyring; empty: left out"
 _WHERE: Json = [{"const": "project", "title": "the project"}, {"const": "personal", "title": "you alone"}]
 
 
-class FillIn(Dialog[dict[str, Json] | None]):
-    """A form of our own; answers the value that was filled in. `about` is a line above the form."""
+class FillIn(Dialog[Any]):
+    """A form of our own; answers the value that was filled in, or what a subclass makes of it.
 
-    choices = (Choice("submit", "OK", "primary"), Choice("back", "Cancel"))
+    Args:
+        about: a line above the form.
+    """
+
+    choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
     form = getters.query_one(FormView)
 
     def __init__(self, title: str, about: str, form: Form, value: Json) -> None:
@@ -37,7 +40,7 @@ class FillIn(Dialog[dict[str, Json] | None]):
         self._about = about
         self._form = FormView(form, value)
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(Content(safe(self._about, 600)), classes="quiet gap")
         yield self._form
         yield Static(id="below", markup=False)
@@ -50,30 +53,23 @@ class FillIn(Dialog[dict[str, Json] | None]):
         """What is filled in."""
         return mapping(self.form.value)
 
-    def finish(self) -> bool:
-        """Use the value; False if it cannot be used, after saying why."""
-        return True
-
     def action_submit(self) -> object:
-        if not self.form.check() and self.finish():
+        if not self.form.check():
             self.dismiss(self.value)
 
 
 class SaveCall(FillIn):
-    """Asks for a name, a place, and the names of secrets in the keyring; writes the file.
+    """Asks for a name, a place, and the names of secrets in the keyring; answers the saved call once it is written.
 
     Args:
         earlier: the saved call with which the form was filled, if any.
     """
-
-    choices = (Choice("submit", "Save", "primary"), Choice("back", "Cancel"))
 
     def __init__(self, draft: CallDraft, earlier: files.SavedCall | None, folders: files.Folders) -> None:
         self._draft, self._earlier, self._folders = draft, earlier, folders
         self._replaces = earlier.name if earlier else ""
         self._secrets = files.secrets_in(draft.sent, self.app.studio.memory.keeper, draft.secrets)
         self._rows = {f"keyring entry of {pointer(*path).lstrip('/')}": path for path in self._secrets[:_PLACES]}
-        self.written: files.SavedCall | None = None
         super().__init__("Save the call", str(draft.entry.ref), build(self._schema(), strict=True), self._start())
 
     def _schema(self) -> Json:
@@ -103,7 +99,7 @@ class SaveCall(FillIn):
         parts.append(safe(files.saved_text(saved), 6_000, lines=True))
         for stored in self._stored().values():
             parts.append((f"\nPut it there: mcp-studio config secrets set {safe(stored, 100)}", "$state-busy"))
-        self.query_one("#below", Static).update(Content.assemble(*parts))
+        self.put("below", *parts)
 
     @property
     def saved(self) -> files.SavedCall:
@@ -119,14 +115,15 @@ class SaveCall(FillIn):
         names = {path: str(self.value.get(title) or "").strip() for title, path in self._rows.items()}
         return {path: name for path, name in names.items() if name}
 
-    def finish(self) -> bool:
+    def action_submit(self) -> None:
         """Write the file; a second press of the button replaces an existing file of the same name."""
+        if self.form.check():
+            return
         saved = self.saved
         try:
-            self.written = self._folders.write(saved, replace=saved.name == self._replaces)
+            self.dismiss(self._folders.write(saved, replace=saved.name == self._replaces))
         except StudioError as problem:
             exists = isinstance(problem, UsageError) and problem.message.endswith("already.")
             self._replaces = saved.name if exists else self._replaces
             hint = "Save again to replace it." if exists else problem.hint
             self.app.say(f"Not saved: {problem.message} {hint}", "error")
-        return self.written is not None

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
 from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Input, Select, Static
 
 from mcp_studio.catalog.listing import KINDS, Entry, EntryKind, Ref
-from mcp_studio.jsontext import Json, items_of, mapping
-from mcp_studio.protocol.views import PromptView, ToolView
+from mcp_studio.protocol.views import ToolView
 from mcp_studio.safetext import safe
+from mcp_studio.schema.field import json_types
 from mcp_studio.search.method import Hit, Scope, SearchProblem
 from mcp_studio.tui.bridge import StudioChanged, relay
+from mcp_studio.tui.call_draft import form_of
 from mcp_studio.tui.panes.catalog import RISKS, name_of
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.rows import Line, Piece, VirtualList, cut, cut_inside, mark_matches, spread, width_of
 
 MODES = {
@@ -65,7 +64,7 @@ class Search(Dialog[tuple[Ref, bool]]):
         self._text: str | None = None
         """The text for which the hits were found."""
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         question, names = self._question, self.app.studio.manager.names()
         yield Input(question.text, placeholder="a name, or what the tool should do", compact=True)
         modes = [(f"Mode: {title}", mode) for mode, title in MODES.items()]
@@ -82,8 +81,6 @@ class Search(Dialog[tuple[Ref, bool]]):
         yield Static(id="preview")
 
     def on_mount(self) -> None:
-        self.set_focus(self.field)
-        self.field.action_select_all()
         self._disconnect = relay(self.app.studio.index.changed, self, lambda _: StudioChanged(frozenset()))
         self._ask()
 
@@ -130,8 +127,7 @@ class Search(Dialog[tuple[Ref, bool]]):
     @on(VirtualList.Highlighted)
     def preview(self) -> None:
         """Show more of the hit under the cursor."""
-        hit = self.hits.row
-        self.query_one("#preview", Static).update(_preview(hit) if hit is not None else Content(""))
+        self.put("preview", _preview(self.hits.row) if self.hits.row is not None else "")
 
     # What the person does
 
@@ -202,18 +198,9 @@ def _preview(hit: Hit) -> Content:
 
 def _parameters(entry: Entry) -> str:
     """The parameters with types; required ones have a star."""
-    rows: Sequence[tuple[str, Json, bool]] = ()
-    if isinstance(entry.view, ToolView):
-        schema = mapping(entry.view.input_schema)
-        required = items_of(schema.get("required"))
-        inner = mapping(schema.get("properties")).items()
-        rows = [(name, mapping(one).get("type"), name in required) for name, one in inner]
-    elif isinstance(entry.view, PromptView):
-        rows = [(str(one.get("name")), "string", one.get("required") is True) for one in entry.view.arguments]
-    shown = [
-        safe(f"{name}: {kind}" if isinstance(kind, str) else name, 100) + "*" * needed
-        for name, kind, needed in rows[:_PARAMETERS]
-    ]
-    if len(rows) > _PARAMETERS:
-        shown.append(f"{len(rows) - _PARAMETERS} more")
+    fields = form_of(entry).fields
+    texts = (": ".join(filter(None, (field.name, " or ".join(json_types(field))))) for field in fields)
+    shown = [safe(text, 100) + "*" * field.required for text, field in zip(texts, fields[:_PARAMETERS], strict=False)]
+    if len(fields) > _PARAMETERS:
+        shown.append(f"{len(fields) - _PARAMETERS} more")
     return " · ".join(shown)

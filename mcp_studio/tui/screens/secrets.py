@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from textual import on
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.config.model import ServerConfig
@@ -17,7 +14,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.threads import beside
 from mcp_studio.tui import server_files
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Widgets
 from mcp_studio.vault.file import SHORTEST
 from mcp_studio.vault.keyring import move, named
 
@@ -37,7 +34,7 @@ class Passphrase(Dialog[str]):
         super().__init__("New passphrase" if new else "Passphrase")
         self._reason, self._new = reason, new
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(Content(safe(self._reason, 800, lines=True)), classes="gap")
         for hint in ("passphrase", "once more") if self._new else ("passphrase",):
             yield Input(placeholder=hint, password=True, compact=True)

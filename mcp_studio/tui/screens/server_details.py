@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-
-from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Static
+from collections.abc import Iterator
 
 from mcp_studio.catalog.listing import KINDS, Listing
 from mcp_studio.config.model import Kind, ServerConfig
@@ -56,12 +52,9 @@ class ServerDetails(Dialog[str]):
     def __init__(self, server: str) -> None:
         super().__init__(server)
         self._server = server
-        state, self._text = self.app.studio.manager.status(server).state, ""
+        state = self.app.studio.manager.status(server).state
         first = "sign_in" if state == "needs_auth" else "repeat" if state in ("failed", "disabled") else "back"
         self.choices = tuple(sorted(self.choices, key=lambda choice: choice.action != first))
-
-    def body(self) -> Iterable[Widget]:
-        yield Static(id="facts", markup=False)
 
     def on_mount(self) -> None:
         studio = self.app.studio
@@ -77,10 +70,7 @@ class ServerDetails(Dialog[str]):
         supervisor, signs_in = studio.manager.supervisor(self._server), studio.manager.config(self._server).signs_in
         ended, printed = bool(supervisor.mortems), bool(supervisor.tap.stray_count)
         self.show_buttons(sign_in=signs_in, token=signs_in, exit_report=ended, unexpected_output=printed)
-        content = Content.assemble(*_parts(studio, self._server))
-        if content.plain != self._text:
-            self._text = content.plain
-            self.query_one("#facts", Static).update(content)
+        self.put("facts", *_parts(studio, self._server))
 
 
 def _parts(studio: Studio, name: str) -> Iterator[Part]:

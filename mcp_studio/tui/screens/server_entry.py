@@ -26,7 +26,7 @@ from mcp_studio.jsontext import Json, mapping
 from mcp_studio.schema.check import quick
 from mcp_studio.schema.field import Form, SchemaProblem, errors
 from mcp_studio.schema.form import build
-from mcp_studio.schema.place import get_or_none, pointer
+from mcp_studio.schema.place import pointer
 
 Value = dict[str, Json]
 _CONNECT = ("command", "args", "env", "url", "headers")
@@ -210,24 +210,15 @@ def merged(filled: Json, now: Json, new: Json) -> Json:
         now: the present value of the form.
         new: the pasted value.
     """
-    if not isinstance(now, dict) or not isinstance(new, dict) or _crossed(now, new) or _crossed(new, now):
-        return new
-    before = mapping(filled)
-    whole: Value = {}
-    for key in (*new, *(key for key in now if key not in new)):
-        typed = key in now and now[key] != before.get(key)
-        if isinstance(now.get(key), dict) and isinstance(new.get(key), dict):
-            whole[key] = merged(before.get(key), now[key], new[key])
-        elif typed and (key == "name" or key not in new or new[key] == before.get(key)):
-            whole[key] = now[key]
-        elif key in new:
-            whole[key] = new[key]
+    if not isinstance(now, dict) or not isinstance(new, dict) or {"command", "url"} <= {*now, *new}:
+        return new  # members of a command and of a URL do not fit together
+    whole, before = {**new}, mapping(filled)
+    for key, value in now.items():
+        if isinstance(value, dict) and isinstance(new.get(key), dict):
+            whole[key] = merged(before.get(key), value, new[key])
+        elif value != before.get(key) and (key == "name" or key not in new or new[key] == before.get(key)):
+            whole[key] = value
     return whole
-
-
-def _crossed(one: Value, other: Value) -> bool:
-    """Whether one value is a command and the other a URL, so that their members do not fit together."""
-    return bool(get_or_none(one, ("command",)) and get_or_none(other, ("url",)))
 
 
 def pasted_servers(text: str) -> list[ServerConfig]:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Label, Select, Static, TextArea
 
 from mcp_studio.config.expand import effective
@@ -25,7 +24,7 @@ from mcp_studio.tui import server_files
 from mcp_studio.tui.app import failure_text
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens import server_entry
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.screens.secrets import offered
 from mcp_studio.tui.views.rows import glyphs
 
@@ -76,7 +75,7 @@ class ServerForm(Dialog[ServerConfig]):
         base = self._old or ServerConfig("")
         return Draft(server_entry.value_of(base), server_entry.value_of(base), base)
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         if self._old is None:
             yield TextArea(self._draft.pasted, placeholder=_PLACEHOLDER, compact=True, id="paste")
         yield FormView(server_entry.server_form(), self._draft.value)
@@ -224,13 +223,11 @@ class ServerForm(Dialog[ServerConfig]):
             self._drafts.pop(self._server, None)
             self.dismiss(ready[0])
 
-    def action_import_servers(self) -> None:
+    @work
+    async def action_import_servers(self) -> None:
         from mcp_studio.tui.screens.import_servers import ImportServers
 
-        self.app.push_screen(ImportServers(), self._imported)
-
-    def _imported(self, server: ServerConfig | None) -> None:
-        if server is not None:
+        if server := await self.app.push_screen_wait(ImportServers()):
             self.dismiss(server)
 
     def action_start_over(self) -> None:

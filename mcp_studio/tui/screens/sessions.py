@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 from textual import on, work
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from mcp_studio.present import units
@@ -17,7 +15,7 @@ from mcp_studio.trace.disk.session import Bundle, Session
 from mcp_studio.trace.disk.sessions import SessionInfo, delete, sessions
 from mcp_studio.trace.export.bundle import open_file
 from mcp_studio.tui.actions import bindings
-from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Confirm, Dialog, Widgets
 from mcp_studio.tui.views.rows import Line, VirtualList, cut, glyphs
 
 _ABOUT = {
@@ -44,7 +42,6 @@ class Sessions(Dialog[Opened]):
     TITLE = "Sessions"
     DEFAULT_CLASSES = "-large"
     BINDINGS = bindings("sessions")
-    AUTO_FOCUS = "VirtualList"
     every = 3.0
     choices = (Choice("open", "Open", "primary"), Choice("delete", "Delete", "error"), Choice("back", "Close"))
 
@@ -53,17 +50,15 @@ class Sessions(Dialog[Opened]):
         self._shown = shown
         self.rows = VirtualList[SessionInfo](_draw, key=lambda one: one.path, empty="Looking for sessions")
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(_HEADER, markup=False)
         yield self.rows
         yield Static(id="note", markup=False)
         yield Input(placeholder="Or a file: the path of a session or bundle", compact=True)
 
-    def look(self) -> None:
+    @work(group="fill", exclusive=True)
+    async def look(self) -> None:
         """Show the present sessions, which may begin, grow and end meanwhile."""
-        self.run_worker(self._fill(), group="fill", exclusive=True)
-
-    async def _fill(self) -> None:
         folder = self.app.studio.paths.state / "trace"
         found = await asyncio.to_thread(sessions, folder)
         self.rows.empty = f"There is no session in {folder} yet."
@@ -112,7 +107,7 @@ class Sessions(Dialog[Opened]):
         text = f"{when(info.began)}, {units.plural(info.entries, 'message')}\n{info.path}"
         if await self.app.push_screen_wait(Confirm("Delete this session?", text, "Delete", destroys=True)):
             await asyncio.to_thread(delete, info.path)
-            await self._fill()
+            self.look()
 
     def action_copy(self) -> None:
         if self.rows.row is not None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 from textual import getters, on, work
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -27,7 +26,7 @@ from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.session.state import Status
 from mcp_studio.tui import server_files
 from mcp_studio.tui.app import StudioApp
-from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts, fact, underlined
+from mcp_studio.tui.screens.dialog import Choice, Choose, Dialog, Item, Parts, Widgets, fact, underlined
 from mcp_studio.tui.screens.token_view import TokenView
 from mcp_studio.tui.views.rows import Findable, Line, TextView, VirtualList, glyphs, spread
 from mcp_studio.urls import judge
@@ -127,7 +126,7 @@ class SignInDialog(Dialog[Answer]):
     def default(self) -> str:
         return self.offered[self._at][0]
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield Static(id="about", classes="quiet gap", markup=False)
         yield VirtualList(_draw, key=lambda step: step.name, id="steps")
         yield Input(placeholder="where the browser ends up, if it cannot come back", id="redirect", compact=True)
@@ -202,10 +201,10 @@ class SignInDialog(Dialog[Answer]):
         left = questions.time_left(self._request) if self._request is not None else ""
         insecure = connections.INSECURE if self._config.tls.insecure else ""
         about = " · ".join(filter(None, (safe(self._config.url, 1_000), left, insecure)))
-        self.query_one("#about", Static).update(Content(about))
+        self.put("about", about)
         self.steps.display = self._run is not None
         self.steps.show(self._run.steps if self._run is not None else ())
-        self.query_one("#card", Static).update(Content.assemble(*self._card()))
+        self.put("card", *self._card())
         if self._at != self._state:
             self._enter(self._at)
 
@@ -368,14 +367,13 @@ class Exchanges(Dialog[None]):
     """The HTTP exchanges of one step as a text, the newest last."""
 
     DEFAULT_CLASSES = "-large"
-    AUTO_FOCUS = "TextView"
     choices = (Choice("back", "Close"), Choice("copy", "Copy"))
 
     def __init__(self, step: AuthStep) -> None:
         super().__init__(f"{step.title}: {units.plural(len(step.exchanges), 'exchange')}")
         self._step = step
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         if text := " ".join(filter(None, (self._step.detail, self._step.hint))):
             yield Static(Content(safe(text, 2_000)), classes="gap")
         signs, texts = glyphs(), list[str]()

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rich.text import Text
 from textual import getters, on, work
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import DataTable, Static
+from textual.widgets import Static
 
 from mcp_studio.present import units
 from mcp_studio.present.error_groups import Errors
@@ -19,20 +17,18 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.message import OTHER, Recording
 from mcp_studio.trace.query.parser import quoted
 from mcp_studio.trace.statistics import EXACT, NAMED, Durations, Numbers, Tally, Target
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
 from mcp_studio.tui.views.lines import TabLine
-from mcp_studio.tui.views.rows import glyphs
+from mcp_studio.tui.views.rows import Line, VirtualList, glyphs, spread
 from mcp_studio.tui.views.trace_table import took_text
 
 _PAUSE, _SOON = 1.0, 0.02
 """Seconds between two counts of new entries; and while many entries are still uncounted."""
-_MOST = 500
-"""Rows that are shown at most; the sort order decides which."""
 _BAD = 0.05
 """The share of errors from which on the row has the colour of errors; below it, it has the colour of warnings."""
 TITLES = ("Name", "Count", "Errors", "Recent", "p50", "p95", "p99")
 """`Recent` is the moving average."""
-_WIDTH, _LABEL = 7, 17
+_WIDTH, _LABEL = 9, 17
 """Cells of a column with figures, and of the bounds in front of a bar."""
 
 
@@ -154,24 +150,24 @@ class Statistics(Dialog[str]):
         Choice("open", "Show messages", "primary"), Choice("errors", "Errors"),
         Choice("sort", "Sort"), Choice("copy", "Copy"), Choice("back", "Close"),
     )  # fmt: skip
-    table = getters.query_one(DataTable)
+    AUTO_FOCUS = "VirtualList"
+    rows = getters.query_one(VirtualList)
 
     def __init__(self, recording: Recording, numbers: Numbers) -> None:
         super().__init__()
         self._numbers = numbers
         self._errors = Errors(recording)
-        self._rows: list[StatRow] = []
         self._sort, self._backward = "Count", False
         self._stamp = -1
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         yield TabLine({"calls": "Calls", "methods": "Methods", "servers": "Servers"})
-        yield DataTable(cursor_type="row")
+        yield Static(id="heads")
+        yield VirtualList[StatRow](self._draw, key=lambda row: row.query)
         yield Static(id="facts", markup=False)
         yield Horizontal(Static(id="times", markup=False), Static(id="said", markup=False), id="detail")
 
     def on_mount(self) -> None:
-        self.table.focus()
         self._look()
 
     def on_resize(self) -> None:
@@ -191,80 +187,59 @@ class Statistics(Dialog[str]):
 
     @on(TabLine.Activated)
     def _fill(self) -> None:
-        """Show the rows of the tab; the cursor stays on its row. Numbers have fixed widths, the name gets the rest."""
-        table, before = self.table, self._row and self._row.query
-        tab = self.query_one(TabLine).active
-        self._rows = ordered(rows_of(self._numbers, tab), self._sort, self._backward)[:_MOST]
-        table.clear(columns=True)
+        """Show the rows of the tab under headings, of which each sorts by its column."""
+        self.rows.show(ordered(rows_of(self._numbers, self.query_one(TabLine).active), self._sort, self._backward))
         sign = glyphs().up if self._backward != (self._sort == "Name") else glyphs().down
-        rest = table.size.width - (len(TITLES) - 1) * (_WIDTH + 2) - 3
-        for title in TITLES:
-            label = f"{title}{sign * (self._sort == title)}"
-            width = max(12, rest) if title == "Name" else _WIDTH
-            table.add_column(label if title == "Name" else label.rjust(width), width=width, key=title)
-        for row in self._rows:
-            table.add_row(*self._cells(row))
-        place = next((at for at, row in enumerate(self._rows) if row.query == before), 0)
-        table.move_cursor(row=place, animate=False)
-        self.show_buttons(**dict.fromkeys(("open", "errors", "sort", "copy"), bool(self._rows)))
+        rest = max(12, self.rows.row_width - (len(TITLES) - 1) * _WIDTH)
+        labels = {title: f"{title}{sign * (title == self._sort)}" for title in TITLES}
+        heads = (f"{label:<{rest}}" if title == "Name" else f"{label:>{_WIDTH}}" for title, label in labels.items())
+        clicks = (f"[@click=screen.sort('{title}')]{head}[/]" for title, head in zip(TITLES, heads, strict=True))
+        self.query_one("#heads", Static).update("".join(clicks))
+        self.show_buttons(**dict.fromkeys(("open", "errors", "sort", "copy"), bool(self.rows.rows)))
         self._tell()
 
-    def _cells(self, row: StatRow) -> list[Text]:
-        """The cells of a row: a name and numbers. The table cannot use the theme's names for styles."""
-        wrong = self.app.theme_variables["text-error" if row.tally.error_rate >= _BAD else "text-warning"]
-        figures = figures_of(row.tally).items()
-        texts = (Text(f"{text:>{_WIDTH}}", wrong * (title == "Errors")) for title, (_, text) in figures)
-        return [Text(row.name), *texts]
+    def _draw(self, row: StatRow, width: int, selected: bool) -> Line:
+        wrong = "bad" if row.tally.error_rate >= _BAD else "warn"
+        texts = [(title, f"{text:>{_WIDTH}}") for title, (_, text) in figures_of(row.tally).items()]
+        return spread([(row.name, "")], [(text, wrong * (title == "Errors")) for title, text in texts], width)
 
-    @property
-    def _row(self) -> StatRow | None:
-        place = self.table.cursor_row
-        return self._rows[place] if place < len(self._rows) else None
-
-    @on(DataTable.RowHighlighted)
+    @on(VirtualList.Highlighted)
     def _tell(self) -> None:
         """Show the times and the error messages of the row under the cursor."""
-        row, facts_line, times = self._row, self.query_one("#facts", Static), self.query_one("#times", Static)
-        if row is None:
-            facts_line.update(f"No {self.query_one(TabLine).active} yet.")
+        if (row := self.rows.row) is None:
+            self.put("facts", f"No {self.query_one(TabLine).active} yet.")
         else:
-            facts_line.update(facts(row, self._numbers.start))
-            times.update(histogram(row.tally.durations, times.size.width - 2, max(1, times.size.height)))
+            room = self.query_one("#times").size
+            self.put("facts", facts(row, self._numbers.start))
+            self.put("times", histogram(row.tally.durations, room.width - 2, max(1, room.height)))
             self._read_errors(row.tally.wrong)
 
     @work(group="errors", exclusive=True)
     async def _read_errors(self, numbers: Iterable[int]) -> None:
-        errors = self.query_one("#said", Static)
         groups = await self._errors.top(numbers)
         lines = (Content.assemble((f"{one.times:,}x ", "$state-failed"), one.text) for one in groups)
-        errors.update(Content("\n").join(lines))
+        self.put("said", Content("\n").join(lines))
 
     # What the person does
 
-    @on(DataTable.RowSelected)
+    @on(VirtualList.Chosen)
     def action_open(self) -> None:
         """Show the messages of the row in the trace."""
-        if self._row is not None:
-            self.dismiss(self._row.query)
+        if self.rows.row is not None:
+            self.dismiss(self.rows.row.query)
 
     def action_errors(self) -> None:
         """Show the messages of the row that report errors."""
-        if self._row is not None:
-            self.dismiss(f"{self._row.query} status:error")
+        if self.rows.row is not None:
+            self.dismiss(f"{self.rows.row.query} status:error")
 
-    @on(DataTable.HeaderSelected)
-    def _sort_by(self, event: DataTable.HeaderSelected) -> None:
-        """Sort by a column; choosing the same column again reverses the order."""
-        title = str(event.column_key.value)
+    def action_sort(self, title: str = "") -> None:
+        """Sort by a column, in reverse if it is the same again; without a title, by the next one."""
         self._backward = title == self._sort and not self._backward
-        self._sort = title
-        self._fill()
-
-    def action_sort(self) -> None:
-        self._sort, self._backward = TITLES[(TITLES.index(self._sort) + 1) % len(TITLES)], False
+        self._sort = title or TITLES[(TITLES.index(self._sort) + 1) % len(TITLES)]
         self._fill()
 
     def action_copy(self) -> None:
         """Copy the table, with tabs between the columns."""
-        rows = (TITLES, *((row.name, *(text for _, text in figures_of(row.tally).values())) for row in self._rows))
+        rows = (TITLES, *((row.name, *(text for _, text in figures_of(row.tally).values())) for row in self.rows.rows))
         self.app.copy("\n".join(map("\t".join, rows)))

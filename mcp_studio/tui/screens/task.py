@@ -6,10 +6,6 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 
-from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Static
-
 from mcp_studio.jsontext import printable
 from mcp_studio.present import units
 from mcp_studio.safetext import safe
@@ -36,9 +32,6 @@ class TaskDialog(Dialog[bool]):
         super().__init__(f"Task of {task.subject}")
         self._shown_task = task
 
-    def body(self) -> Iterable[Widget]:
-        yield Static(id="facts")
-
     def look(self) -> None:
         task = self.app.studio.tasks.get(*self._shown_task.key)
         if task is None:
@@ -47,7 +40,7 @@ class TaskDialog(Dialog[bool]):
         result = self.app.studio.caller.filter.shown(task.server, task.result)
         self._shown_task = task = replace(task, result=result)
         self.show_buttons(result=task.done, cancel=not task.done)
-        self.query_one("#facts", Static).update(_details(task))
+        self.put("facts", *_details(task))
 
     def action_poll(self) -> None:
         with self.app.failing():
@@ -57,7 +50,7 @@ class TaskDialog(Dialog[bool]):
         self.run_worker(self.app.studio.tasks.cancel(*self._shown_task.key))
 
 
-def _details(task: Task) -> Content:
+def _details(task: Task) -> Parts:
     """All facts about the task."""
     mark, look = sign(task)
     parts: Parts = [(f"{mark} {state(task)}", _COLOURS[look]), f"  {safe(task.gone or task.message, 300)}\n"]
@@ -73,7 +66,7 @@ def _details(task: Task) -> Content:
     for title, value in (("Arguments", task.arguments), ("Error", error), ("Result", task.result)):
         lines = safe(printable(value), _JSON, lines=True).splitlines() if value not in (None, {}) else ()
         parts += section(title, lines)
-    return Content.assemble(*parts)
+    return parts
 
 
 def _facts(task: Task) -> Iterable[tuple[str, str]]:

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from textual import getters, on
-from textual.content import Content
-from textual.widget import Widget
+from textual import on
 from textual.widgets import OptionList
-from textual.widgets.option_list import Option
 
-from mcp_studio.safetext import safe
-from mcp_studio.tui.screens.dialog import Choice, Dialog
+from mcp_studio.tui.screens.dialog import Choice, Choose, Item
 
 
-class ThemePicker(Dialog[None]):
+class ThemePicker(Choose[str]):
     """Shows everything in the theme under the cursor; leaving goes back to the theme of before."""
 
-    TITLE = "Theme"
+    DEFAULT_CLASSES = ""
     choices = (Choice("submit", "Use it", "primary"), Choice("back", "Cancel"))
-    themes = getters.query_one(OptionList)
 
-    def body(self) -> Iterable[Widget]:
-        yield OptionList(*(Option(Content(safe(name, 60)), id=name) for name in sorted(self.app.own_themes)))
-
-    def on_mount(self) -> None:
+    def __init__(self) -> None:
         self._before = self.app.theme
-        self.themes.highlighted = self.themes.get_option_index(self.app.theme)
-        self.themes.focus()
+        super().__init__("Theme", [Item(name, name) for name in sorted(self.app.own_themes)], self._before)
 
     @on(OptionList.OptionHighlighted)
-    def preview(self, event: OptionList.OptionHighlighted) -> None:
-        self.app.theme = event.option.id or self._before
-
-    @on(OptionList.OptionSelected)
-    def action_submit(self) -> None:
-        self.app.keep_theme(self.app.theme)
-        self.dismiss(None)
+    def preview(self) -> None:
+        self.app.theme = self.chosen or self._before
 
     def action_back(self) -> None:
         self.app.theme = self._before

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 
 from textual import work
-from textual.content import Content
-from textual.widget import Widget
-from textual.widgets import Static
 
 from mcp_studio.auth.model import Account
 from mcp_studio.jsontext import pretty
@@ -41,9 +37,6 @@ class TokenView(Dialog[bool]):
         self._server = server
         self._account: Account | None = None
 
-    def body(self) -> Iterable[Widget]:
-        yield Static(id="facts", markup=False)
-
     def on_mount(self) -> None:
         self.query_one("#buttons").display = False
         self.run_worker(self._look(), group="look", exclusive=True)
@@ -59,7 +52,7 @@ class TokenView(Dialog[bool]):
 
     def look(self) -> None:
         if self.query_one("#buttons").display:
-            self.query_one("#facts", Static).update(Content.assemble(*self._parts()))
+            self.put("facts", *self._parts())
 
     def _parts(self) -> Parts:
         account, now = self._account, time.time()

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from textual import getters, on, work
 from textual.containers import Horizontal
-from textual.widget import Widget
 from textual.widgets import Button, Input
 
 from mcp_studio.jsontext import Json, dumps, mapping
@@ -20,7 +19,7 @@ from mcp_studio.trace.export.formats import workflow_of
 from mcp_studio.tui.app import StudioApp, failure_text
 from mcp_studio.tui.external import edit_file
 from mcp_studio.tui.form.view import FormView
-from mcp_studio.tui.screens.dialog import Choice, RunDialog
+from mcp_studio.tui.screens.dialog import Choice, RunDialog, Widgets
 from mcp_studio.tui.screens.result_parts import Part, SaveFiles
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.rows import Findable, Line, VirtualList, glyphs, spread
@@ -46,7 +45,6 @@ class WorkflowDialog(RunDialog):
 
     TITLE = "Workflow"
     DEFAULT_CLASSES = "-large"
-    AUTO_FOCUS = "#file"
     choices = (
         Choice("load", "Load", "primary"), Choice("start", "Run", "primary"), Choice("from_here", "Run from here"),
         Choice("pause", "Pause"), Choice("cancel", "Cancel"), Choice("pending", "Pending"), Choice("edit", "Edit"),
@@ -64,7 +62,7 @@ class WorkflowDialog(RunDialog):
         """The running run, the last one, or one that could be started."""
         self._shown: object = None
 
-    def body(self) -> Iterable[Widget]:
+    def body(self) -> Widgets:
         last = str(self.app.studio.memory.drafts.get(_FILE) or "")
         yield Input(last, placeholder="The path of a workflow: TOML or JSON; enter loads it", id="file", compact=True)
         yield FormView(empty="The workflow takes no inputs.")
