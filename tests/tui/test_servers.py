@@ -428,7 +428,7 @@ async def test_the_details_say_what_the_studio_does_with_a_server() -> None:
         for _ in range(2):
             await stage.studio.read_resource("one", "raw://note").wait()
         await stage.press("1", "home")
-        await stage.shows("their definitions", "[0-9,]+ tokens")
+        await stage.shows("a model reads [0-9,]+ tokens")
         await stage.press("enter")
         await stage.dialog(ServerDetails)
         await stage.shows(r"\n +\? Help  esc Close ")

@@ -327,7 +327,7 @@ class CatalogPane(Pane, scope="catalog"):
         beside: list[Piece] = [(f"  {safe(where, 20)}", "dim")] if where else []
         column = min(self._filter_by_kind[self.kind].column, width * 9 // 20) if width >= _DESCRIBED else 0
         gap = max(0, column - cell_len(name)) + 2
-        tail = [*self._tail(entry, width - cell_len(name) - gap * bool(column) - width_of(beside) - 2, column), *beside]
+        tail = [*self._tail(entry, width - cell_len(name) - gap - width_of(beside) - 2, column), *beside]
         room = width - width_of([mark, *tail])
         gone = entry.change is not None and entry.change.kind == "gone"
         look = "dim" if entry.remembered or entry.problem or gone else ""
@@ -368,7 +368,8 @@ class CatalogPane(Pane, scope="catalog"):
             facts = [f"{count}x {units.duration(tally.p50)}"]
         for fact in filter(None, facts):
             text = f"  {cut(safe(fact, 200), 48)}"
-            if cell_len(text) + width_of(pieces) + (_LEAST if described else 0) <= room:
+            # A description stands between; without one, the blanks of the fact part it from the name.
+            if cell_len(text) + width_of(pieces) + (_LEAST if described else -2) <= room:
                 pieces.append((text, "dim"))
         return pieces
 
