@@ -199,7 +199,7 @@ class Script:
             return None if chosen.secret else chosen.result
         error = mapping(chosen.error)
         code = error.get("code")
-        return Refusal(code if isinstance(code, int) else 0, str(error.get("message", "")), declined=True)
+        return Refusal(code if isinstance(code, int) else 0, str(error.get("message", "")), "declined in the recording")
 
 
 def _words(params: dict[str, Json]) -> dict[str, Json]:
