@@ -163,6 +163,7 @@ async def test_calls_go_back_to_their_form_and_other_messages_to_the_console() -
         await stage.told("This message belongs to no call")
         await stage.press("enter")
         await stage.dialog(ExchangeDialog)
+        await stage.shows("Re-send with edits")
         await stage.press("r")
         await stage.dialog(Console)
         await stage.shows("tools/list")
