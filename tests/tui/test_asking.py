@@ -151,7 +151,7 @@ async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_
         )
         await stage.press("ctrl+j")  # the same key again denies it
         assert isinstance(await outcome(stage), Denied)
-        await stage.press("3", "ctrl+j")
+        await stage.press("2", *"/fail", "enter", "ctrl+j")
         await stage.dialog(Approval)
         await stage.press("escape")
         await home(stage)
@@ -161,7 +161,8 @@ async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_
         await stage.press("e")
         assert isinstance(await outcome(stage), Denied)
         await home(stage)
-        assert stage.main.focused_pane is stage.main.call
+        await stage.shows("It was not run: you edit it first.")
+        assert stage.main.focused_pane is stage.main.call and stage.main.catalog.filter.value == "fail"
         await stage.press("ctrl+j")
         await stage.dialog(Approval)
         await stage.press("r")
