@@ -26,14 +26,14 @@ class Query(Dialog[str]):
 
     Args:
         load: returns the value, in a thread; may raise StudioError.
-        begin: the first expression.
+        begin: the first expression, unless the person has already typed one for the same `what`.
         pins: whether the person can pin the expression.
     """
 
     DEFAULT_CLASSES = "-large"
     AUTO_FOCUS = "Input"
     choices = (
-        Choice("take", "Use in a form", "primary"), Choice("pin", "Pin to the tool"), Choice("copy", "Copy"),
+        Choice("copy", "Copy", "primary"), Choice("take", "Use in a form"), Choice("pin", "Pin to the tool"),
         Choice("back", "Close"),
     )  # fmt: skip
     field = getters.query_one(Input)
@@ -48,7 +48,8 @@ class Query(Dialog[str]):
         """The result of the expression in a list; empty while the expression is wrong."""
 
     def body(self) -> Iterable[Widget]:
-        yield Input(self._begin, placeholder=_HINT, compact=True)
+        begin = self.app.queries.get(self.title or "") or self._begin
+        yield Input(begin, placeholder=_HINT, compact=True)
         yield Static(id="note", markup=False)
         yield Findable(JsonView())
 
@@ -59,6 +60,7 @@ class Query(Dialog[str]):
     def look(self) -> None:
         """Evaluate the typed expression once the person pauses."""
         self.found = []
+        self.app.queries[self.title or ""] = self.field.value
         self._ask(self.field.value.strip() or "@")
 
     @work(group="query", exclusive=True)
@@ -73,6 +75,9 @@ class Query(Dialog[str]):
             self.view.show(text)
 
     @on(Input.Submitted)
+    def go_to_result(self) -> None:
+        self.view.focus()
+
     def action_take(self) -> None:
         """Save the result for the field menu of a form."""
         if self.found:
