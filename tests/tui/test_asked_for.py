@@ -173,6 +173,10 @@ async def test_a_completion_is_written_as_text_or_json_and_checked() -> None:
         use = {"type": "tool_use", "id": "call_2", "name": "add", "input": {}}
         assert json.loads(text(await call.wait()))["result"]["content"] == [{"type": "text", "text": "No"}, use]
         call = await sampled()
+        await stage.press(*"ab", "escape", "!")
+        await stage.dialog(Sampling)
+        await stage.press(*"XY")
+        await stage.shows("abXY")
         stage.app.screen.query_one("#decline", Button).press()
         answer = json.loads(text(await call.wait()))["error"]
         assert answer == {"code": -1, "message": "User rejected sampling request"}
@@ -260,11 +264,14 @@ async def test_activity_answers_everything_in_one_place_and_a_rule_answers_the_n
         await stage.shows("3 requests of other will be declined")
         await stage.press("enter")
         assert {answer.action for answer in await asyncio.gather(*tasks)} == {"decline"}
-        await stage.hides("Pending requests")
+        await stage.hides("Pending requests|  Decline")
+        activity.rows.go_to("Running")
+        await stage.hides("  Open|Cancel it")
         activity.rows.go_to(("rule", 0))
         await stage.press("o")
         await stage.until(lambda: edited == [str(stage.studio.paths.answers_file)], "the file of the rule, edited")
         activity.rows.go_to(("call", id(call)))
+        await stage.shows("Cancel it")
         stage.app.screen.query_one("#cancel", Button).press()
         assert type(await call.wait()).__name__ == "Cancelled"
         await stage.hides("raw.wait +first")

@@ -89,6 +89,7 @@ class Sampling(RequestDialog):
     def _show_mode(self) -> None:
         self.area.display = not self._as_json
         self.json.display = self._as_json
+        self.area.move_cursor(self.area.document.end)  # after Later, typing goes on where it ended
         self.query_one("#add-tool").display = self._as_json and bool(self._tools)
         inside = self.json.walk_children(Widget, with_self=True)
         self.set_focus(next(widget for widget in inside if widget.focusable) if self._as_json else self.area)
