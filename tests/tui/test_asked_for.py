@@ -93,6 +93,10 @@ async def test_every_kind_of_field_is_filled_in_checked_and_guarded() -> None:
         await stage.told("The request of raw was answered by nobody")
         await stage.press("escape")
         await home(stage)
+        await stage.pilot.resize_terminal(140, 40)
+        task = await asked(stage, {"untitledMultipleSelectEnum": {"type": "string"}})
+        await stage.shows("untitledMultipleSelectEnum  ")
+        task.cancel()
 
 
 async def test_pages_are_opened_only_on_consent_and_the_rest_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

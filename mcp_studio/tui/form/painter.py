@@ -42,7 +42,7 @@ _INLINE = 4
 _LEAST = 20
 """The least width of a field in cells, padding included."""
 _WIDEST = 24
-"""The most cells before a field of the first level."""
+"""The most cells before a field of the first level, unless a quarter of the form is wider."""
 _SAMPLED = 2_000
 """Rows that are searched for the longest label."""
 _BARE = ("add", "rest", "inner")
@@ -103,8 +103,9 @@ class Painter:
             return indent + 2 * (row.kind == "inner")
         if row.kind == "item":
             return min(indent + longest + 2, max(indent + 6, self.width - _LEAST))
-        top = min(self._longest.get((0, False), 0) + 4, max(12, self.width * 2 // 5), _WIDEST)
-        own = min(indent + longest + 4, max(indent + 18, self.width * 2 // 5), indent + _WIDEST)
+        widest = max(_WIDEST, self.width // 4)
+        top = min(self._longest.get((0, False), 0) + 4, max(12, self.width * 2 // 5), widest)
+        own = min(indent + longest + 4, max(indent + 18, self.width * 2 // 5), indent + widest)
         return min(max(top, own), self.width - _LEAST)
 
     def buttons(self, row: Row) -> tuple[Target, ...]:
