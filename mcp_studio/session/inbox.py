@@ -44,7 +44,7 @@ class Answer(NamedTuple):
     def refusal(self) -> str:
         """Why a call without approval does not run, in a few words."""
         if self.action == "cancel" or self.by.startswith("nobody"):
-            return f"needs approval, {self.by or 'nobody answered'}"
+            return self.note or f"needs approval, {self.by or 'nobody answered'}"
         said = f"denied by {self.by or 'you'}"
         return f"{said}: {self.note}" if self.note else said
 

@@ -58,6 +58,8 @@ class StudioApp(GuardedApp):
         self.animation_level = "none"
         self.piped: Sequence[Json] = ()
         """The newest result of a query, for the fields of forms; empty until there is one."""
+        self.queries: dict[str, str] = {}
+        """The newest expression of each query dialog, by its title."""
         self.keys, bad_keys = actions.remap(settings.keys)
         """The person's own keys, by the id of the action."""
         self.own_themes: tuple[str, ...] = ()

@@ -212,7 +212,7 @@ def pasteable(text: str) -> str:
 
 
 def _amount(text: str) -> str:
-    lines = text.count("\n") + 1
+    lines = text.removesuffix("\n").count("\n") + 1
     return f"{len(text):,} characters" if lines == 1 else f"{lines:,} lines"
 
 

@@ -245,6 +245,7 @@ class MainScreen(Screen[None]):
         """Show the changes that came while a dialog was open."""
         event.refresh_styles = False  # everything has its styles since it was mounted; Textual would find them again
         self.trace.table.refresh_entries()
+        self.header.show()
         self.result.show_progress()
 
     # What panes say to one another

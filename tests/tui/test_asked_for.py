@@ -95,6 +95,10 @@ async def test_every_kind_of_field_is_filled_in_checked_and_guarded() -> None:
         await stage.told("The request of raw was answered by nobody")
         await stage.press("escape")
         await home(stage)
+        await stage.pilot.resize_terminal(140, 40)
+        task = await asked(stage, {"untitledMultipleSelectEnum": {"type": "string"}})
+        await stage.shows("untitledMultipleSelectEnum  ")
+        task.cancel()
 
 
 async def test_pages_are_opened_only_on_consent_and_the_rest_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,6 +175,10 @@ async def test_a_completion_is_filled_in_and_checked() -> None:
         await stage.press("ctrl+j")
         assert json.loads(text(await call.wait()))["result"] == {**GOOD, "content": [content[0], USE]}
         call = await sampled()
+        await stage.press(*"ab", "escape", "!")
+        await stage.dialog(Sampling)
+        await stage.press(*"XY")
+        await stage.shows("abXY")
         stage.app.screen.query_one("#decline", Button).press()
         answer = json.loads(text(await call.wait()))["error"]
         assert answer == {"code": -1, "message": "User rejected sampling request"}
@@ -261,11 +269,14 @@ async def test_activity_answers_everything_in_one_place_and_a_rule_answers_the_n
         await stage.shows("3 requests of other will be declined")
         await stage.press("enter")
         assert {answer.action for answer in await asyncio.gather(*tasks)} == {"decline"}
-        await stage.hides("Pending requests")
+        await stage.hides("Pending requests|  Decline")
+        activity.rows.go_to("Running")
+        await stage.hides("  Open|Cancel it")
         activity.rows.go_to(("rule", 0))
         await stage.press("o")
         await stage.until(lambda: edited == [str(stage.studio.paths.answers_file)], "the file of the rule, edited")
         activity.rows.go_to(("call", id(call)))
+        await stage.shows("Cancel it")
         stage.app.screen.query_one("#cancel", Button).press()
         assert type(await call.wait()).__name__ == "Cancelled"
         await stage.hides("raw.wait +first")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from typing import Any
 
 from textual.widgets import Button
@@ -80,6 +82,14 @@ async def test_a_form_is_answered_and_put_off_without_losing_what_was_typed() ->
         await stage.hides("Accept")
         await stage.press("escape")
         await home(stage)
+        await stage.press("3", "ctrl+j")
+        await stage.dialog(Elicitation)
+        os.kill(stage.studio.manager.status("raw").pid, signal.SIGKILL)
+        await stage.shows("There is nothing to answer any more.")
+        before = len(stage.toasts)
+        await stage.press("escape")
+        await home(stage)
+        assert not any("stays pending" in toast for toast in stage.toasts[before:]), "nothing is pending any more"
 
 
 async def test_a_dialog_comes_by_itself_only_where_a_call_waits_and_nobody_types() -> None:
@@ -151,7 +161,7 @@ async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_
         )
         await stage.press("ctrl+j")  # the same key again denies it
         assert isinstance(await outcome(stage), Denied)
-        await stage.press("3", "ctrl+j")
+        await stage.press("2", *"/fail", "enter", "ctrl+j")
         await stage.dialog(Approval)
         await stage.press("escape")
         await home(stage)
@@ -161,7 +171,8 @@ async def test_a_destructive_call_runs_only_after_approval_and_a_rule_can_allow_
         await stage.press("e")
         assert isinstance(await outcome(stage), Denied)
         await home(stage)
-        assert stage.main.focused_pane is stage.main.call
+        await stage.shows("It was not run: you edit it first.")
+        assert stage.main.focused_pane is stage.main.call and stage.main.catalog.filter.value == "fail"
         await stage.press("ctrl+j")
         await stage.dialog(Approval)
         await stage.press("r")

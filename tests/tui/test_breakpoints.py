@@ -87,7 +87,9 @@ async def test_a_call_is_answered_in_the_place_of_the_server_or_cut_and_wrong_wo
 async def test_what_is_held_is_told_where_nobody_looks_and_goes_on_without_a_breakpoint() -> None:
     async with on_stage(raw()) as stage:
         dialog = await opened(stage, "tool:echo dir:out")
+        await stage.shows("passes when its time is up")
         await stage.press("escape")
+        await stage.shows("breakpoint set")
         call = echo(stage, "x")
         await stage.told("A breakpoint holds a call: Release… in the result (4) lets it go on.")
         await stage.shows("1 held")
@@ -101,6 +103,8 @@ async def test_what_is_held_is_told_where_nobody_looks_and_goes_on_without_a_bre
         dialog = await opened(stage, "")
         assert isinstance(await call, Succeeded)
         await stage.until(lambda: dialog.rows.row_count == 0, "nothing is held")
+        await stage.press("escape")
+        await stage.hides("breakpoint set")
 
 
 async def test_messages_of_a_tap_in_another_process_are_held_and_answered() -> None:

@@ -47,3 +47,4 @@ def test_more_than_terminals_take_is_not_copied_through_them(monkeypatch: pytest
     came: list[str] = []
     assert "Save it instead" in external.copied("x" * 80_000, came.append) and not came
     assert external.copied("one\ntwo", came.append, "the name") == "Copied the name through the terminal."
+    assert external.copied("a,b\n1,2\n3,4\n", came.append) == "Copied 3 lines through the terminal."

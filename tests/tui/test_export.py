@@ -44,11 +44,11 @@ async def test_what_is_chosen_is_written_and_opens_again_and_problems_are_told(
     async with on_stage(raw(), size=(80, 24)) as stage:
         await stage.press("5", "home")
         await dialog(stage)
-        await stage.shows("Export the trace", "The whole trace")
+        await stage.shows("Export the trace", "● The whole trace")
         assert "This exchange" not in stage.text, "the first entry is a note"
         await stage.press("escape", "end")
         await dialog(stage)
-        await stage.shows("This exchange: .+ 2 messages", "The whole trace", "Format", "Folder", "Export +Cancel")
+        await stage.shows("● This exchange: .+ 2 messages", "○ The whole trace", "Format", "Folder", "Export +Cancel")
         await stage.press("ctrl+j")
         await home(stage)
         (name,) = files(tmp_path)

@@ -177,7 +177,7 @@ async def test_the_json_tab_keeps_what_is_typed_and_tells_one_problem_at_its_pla
         await stage.shows('"zz": 1e400', '"big": 123456789012345678901234567890', r'"esc": "\\u001b"')
         editor.area.cursor_location = (9, 0)
         await stage.press("comma")
-        await stage.shows("✗ expected")
+        await stage.shows(",}  ✗ expected property name enclosed in double quotes  ")
         assert editor.unreadable and dumps(value(stage)).decode() == exact
         assert len(re.findall("✗", stage.text)) == 1
         await stage.press("up", "ctrl+g", "backspace")

@@ -182,7 +182,7 @@ async def test_json_is_typed_in_a_line_and_text_of_several_lines_in_a_larger_edi
         assert host.form.value["json"] == {"a": [1.10, 2]} and list(host.form.pending) == ["/json"]
         assert host.form.unreadable[0].pointer == "/json" and "JSON" in lines[1]
         lines = await host.press("end", "!", "enter", "3")
-        assert host.form.value["text"] == "one\ntwo!\n3" and lines[3].strip() == "two!"
+        assert host.form.value["text"] == "one\ntwo!\n3" and lines[4].strip() == "two!"
         await host.press("tab")
         assert host.app.focused is not None
         host.app.focused.post_message(Paste("a\nb\n"))
@@ -315,6 +315,11 @@ async def test_problems_are_counted_in_folds_and_gone_to_and_those_of_a_check_ar
         host.form.focus_field("/odd")
         await host.press("backspace", "backspace", "backspace", '\'{"b":"c"}', "tab")
         assert host.form.value["odd"] == {"b": "c"} and host.app.line("odd") == "odd  ▸ {b: c}"
+        host.form.focus_field("/more")
+        host.form.show_problems([SchemaProblem("/odd", "must be such as this " * 5 + "example")])
+        lines = await host.press()
+        assert sum("must be such as" in line for line in lines) == 2 and "…" not in "".join(lines), "wrapped, not cut"
+        assert host.app.line("more") and "example" in "".join(lines)
 
 
 async def test_secrets_are_masked_also_inside_of_folds_until_they_are_shown() -> None:

@@ -87,6 +87,9 @@ async def test_the_palette_does_what_is_typed_and_help_does_what_is_chosen() -> 
         await stage.press("escape")
         await stage.shows("3 raw › add")
         assert stage.main.focused_pane is stage.main.catalog, "after a dialog all is as before"
+        await stage.press("ctrl+p", *"history", "enter")
+        await stage.until(lambda: stage.main.call.tab == "history" and stage.main.focused_pane is stage.main.call, "it")
+        await stage.press("escape", "2")
         await stage.press("1", "ctrl+p", *"server raw", "enter")
         await stage.until(lambda: stage.main.focused_pane is stage.main.servers, "the servers")
         await stage.press("ctrl+p", *"zzzzqqq")

@@ -197,7 +197,7 @@ async def test_a_call_is_copied_and_a_pasted_one_fills_the_form_that_it_is_about
         stage.main.call.fill({"a": 1, "b": 2})
         await stage.main.call.run_action("copy_as")
         await stage.dialog(CopyAs)
-        await stage.shows("Copy raw.add as", "mcp-studio call raw.add a=1 b=2", "Copy .*Cancel")
+        await stage.shows("Copy raw.add as", "mcp-studio call raw.add a=1 b=2", r"\[ \] With secret", "Copy .*Cancel")
         await stage.press("down", "down", "down", "down", "down")
         await stage.shows('"method": "tools/call"')
         await stage.press("enter")

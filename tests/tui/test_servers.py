@@ -170,6 +170,14 @@ async def test_a_command_is_pasted_tested_left_unsaved_and_saved() -> None:
         await stage.shows("There is a server raw already")
         form.action_start_over()
         await stage.hides("raw_server.py")
+        area = form.query_one("#paste", TextArea)
+        area.text = "npx -y un"
+        await stage.shows("command .*npx")
+        area.text += '"'
+        await stage.hides("command .*npx")
+        assert "The command cannot be read" in stage.text
+        await stage.press("tab", "ctrl+j")
+        await stage.shows("name is required")
 
 
 async def test_a_version_is_pinned_on_a_small_screen_and_the_server_speaks_it() -> None:

@@ -40,6 +40,7 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         sign_in(stage.app, "github")
         await stage.dialog(SignInDialog)
         await stage.shows("There is no keyring here.", "Install gnome-keyring.", "accepts any certificate")
+        assert stage.app.focused is stage.app.screen.query_one("#keep"), "enter does what the first button does"
         await press(stage, "keep")
         await stage.shows("Where tokens are kept", "Memory: forgotten")
         await stage.press("enter")
@@ -115,6 +116,7 @@ async def test_each_state_is_shown_with_what_can_be_done_in_it(monkeypatch: pyte
         assert stage.run.told == ["go on", "run through"] and stage.run.step_by_step
         stage.run.to("done", account=account())
         await stage.shows("✓ Signed in to github.", "scopes +read write", "token +valid for 59 min", "then renewed")
+        assert stage.app.focused is stage.app.screen.query_one("#back")
         await press(stage, "token")
         await stage.dialog(TokenView)
         await stage.press("escape", "escape")

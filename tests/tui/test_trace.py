@@ -68,7 +68,13 @@ async def test_a_query_is_completed_and_a_wrong_one_is_told_while_the_last_stays
         await stage.shows(r"method:tools/list kind:request", "1 of ")
         await stage.press("escape")
         await stage.until(lambda: table.row_count > 2, "all rows")
-        await stage.press("escape")
+        await stage.press("slash")
+        for wrong in ("xyzzy:1", "method:(("):
+            await stage.type(wrong)
+            await stage.shows("✗ at ")
+            assert table.row_count > 2, "what stands before the mistake is in force, which is nothing"
+            await stage.press("ctrl+u")
+        await stage.press("escape", "escape")
         await stage.shows("2 Catalog")
 
 
@@ -163,6 +169,7 @@ async def test_calls_go_back_to_their_form_and_other_messages_to_the_console() -
         await stage.told("This message belongs to no call")
         await stage.press("enter")
         await stage.dialog(ExchangeDialog)
+        await stage.shows("Re-send with edits")
         await stage.press("r")
         await stage.dialog(Console)
         await stage.shows("tools/list")

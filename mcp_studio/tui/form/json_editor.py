@@ -25,13 +25,11 @@ from mcp_studio.tui.external import GROUP, edit_outside
 from mcp_studio.tui.form.editors import AreaEditor
 from mcp_studio.tui.form.model import LARGEST
 from mcp_studio.tui.views.json_view import TOKENS
-from mcp_studio.tui.views.rows import cut, glyphs, sign_of
+from mcp_studio.tui.views.rows import glyphs, sign_of
 
 _MOST_COLOURED = 5_000
 """Characters of a line that are coloured."""
 _MOST_NOTES = 4
-_LEAST_ROOM = 16
-"""The cells that must be free after a line, so that a problem is shown there."""
 
 
 class JsonArea(AreaEditor):
@@ -47,8 +45,7 @@ class JsonArea(AreaEditor):
         problem = self.problem
         if isinstance(problem, JsonProblem) and problem.line == line_index + 1 and self.has_room(problem):
             look = self.get_component_rich_style("json--problem", partial=True)
-            room = self.wrap_width - cell_len(line.plain) - 2
-            line.append(f"  {cut(f'{glyphs().bad} {safe(problem, 200)}', room)}", look)
+            line.append(f"  {glyphs().bad} {safe(problem.reason, 200)}", look)
         return line
 
     def show_problem(self, problem: JsonProblem | LimitExceeded | None) -> None:
@@ -59,8 +56,9 @@ class JsonArea(AreaEditor):
             self.refresh()
 
     def has_room(self, problem: JsonProblem) -> bool:
-        """Whether there is room for a problem after its line."""
-        return self.wrap_width - cell_len(self.document.get_line(problem.line - 1)) - 2 >= _LEAST_ROOM
+        """Whether the whole problem fits after its line."""
+        line = self.document.get_line(problem.line - 1)
+        return cell_len(f"{line}    {safe(problem.reason, 200)}") <= self.wrap_width
 
 
 class JsonEditor(Vertical):

@@ -36,13 +36,13 @@ _INDENT = 2
 _MOST_HELP = 8
 """Lines of description under the current row."""
 _MOST_PROBLEMS = 3
-"""Problems shown below a row that is not the current row, one line each."""
+"""Problems shown below a row that is not the current row."""
 _INLINE = 4
 """Options that are drawn side by side; a field with more opens a list."""
 _LEAST = 20
 """The least width of a field in cells, padding included."""
 _WIDEST = 24
-"""The most cells before a field of the first level."""
+"""The most cells before a field of the first level, unless a quarter of the form is wider."""
 _SAMPLED = 2_000
 """Rows that are searched for the longest label."""
 _BARE = ("add", "rest", "inner")
@@ -100,8 +100,9 @@ class Painter:
             return indent + 2 * (row.kind == "inner")
         if row.kind == "item":
             return min(indent + longest + 2, max(indent + 6, self.width - _LEAST))
-        top = min(self._longest.get((0, False), 0) + 4, max(12, self.width * 2 // 5), _WIDEST)
-        own = min(indent + longest + 4, max(indent + 18, self.width * 2 // 5), indent + _WIDEST)
+        widest = max(_WIDEST, self.width // 4)
+        top = min(self._longest.get((0, False), 0) + 4, max(12, self.width * 2 // 5), widest)
+        own = min(indent + longest + 4, max(indent + 18, self.width * 2 // 5), indent + widest)
         return min(max(top, own), self.width - _LEAST)
 
     def buttons(self, row: Row) -> tuple[Target, ...]:
@@ -124,7 +125,7 @@ class Painter:
         """The number of lines of each row, none of them being the current row."""
         problems = self._model.row_problems.at
         return [
-            1 + self._help_lines(row) + (min(len(self._row_problems(at, row)), _MOST_PROBLEMS) if at in problems else 0)
+            1 + self._help_lines(row) + (len(self._below(row, self._row_problems(at, row))) if at in problems else 0)
             for at, row in enumerate(self._model.rows)
         ]
 
@@ -152,16 +153,14 @@ class Painter:
         if drop_down is not None:
             self._list(drop_down, row, drawn)
             return drawn
-        margin = self.column(row) + 1
-        for problem in problems[: 5 if current else _MOST_PROBLEMS]:
-            drawn.lines += self._problem(problem, margin, 3 if current else 1)
+        drawn.lines += self._below(row, problems, 5 if current else _MOST_PROBLEMS)
         usual = self._help_lines(row)
         if (current and row.kind not in ("add", "rest")) or usual:
             text, label = self._help(row, current), row_text.label(row)
             if current and cell_len(label) > self.column(row) - self.indent(row) - 2:
                 text = f"{label} {glyphs().dot} {text}" if text else label  # the label was cut
             if text:
-                drawn.lines += self._wrapped(text, "quiet", margin, _MOST_HELP if current else usual)
+                drawn.lines += self._wrapped(text, "quiet", self.column(row) + 1, _MOST_HELP if current else usual)
         return drawn
 
     def _front(self, row: Row, problems: Sequence[SchemaProblem], current: bool) -> list[Piece]:
@@ -224,12 +223,16 @@ class Painter:
             if text:
                 yield from self._wrapped(text, "quiet", 0, 3)
         for problem in self._model.row_problems.loose[:8]:
-            yield from self._problem(problem, 0, 3)
+            yield from self._problem(problem, 0)
 
-    def _problem(self, problem: SchemaProblem, margin: int, most: int) -> Iterator[list[Piece]]:
+    def _below(self, row: Row, problems: Sequence[SchemaProblem], most: int = _MOST_PROBLEMS) -> list[list[Piece]]:
+        """The lines of the problems below a row."""
+        return [line for problem in problems[:most] for line in self._problem(problem, self.column(row) + 1)]
+
+    def _problem(self, problem: SchemaProblem, margin: int) -> Iterator[list[Piece]]:
         sign, look = sign_of(problem.severity)
         words = "required" if problem.message == REQUIRED else safe(problem.message, 400)
-        yield from self._wrapped(f"{sign} {words}", look, margin, most)
+        yield from self._wrapped(f"{sign} {words}", look, margin, 3)
 
     def _help(self, row: Row, current: bool) -> str:
         choice = isinstance(row.field, (Choice, Union)) and self.inline(row)

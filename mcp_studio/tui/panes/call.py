@@ -36,7 +36,7 @@ from mcp_studio.tui.panes.history import HistoryList, SavedCalls
 from mcp_studio.tui.panes.pane import Pane, Place
 from mcp_studio.tui.panes.result import COLOURS
 from mcp_studio.tui.views.json_view import JsonView
-from mcp_studio.tui.views.lines import TabLine
+from mcp_studio.tui.views.lines import TabLine, Tick
 from mcp_studio.tui.views.rows import Findable, Steady, TextView, glyphs
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class CallPane(Pane, scope="call"):
             for name, label in (("repeat", "Reconnect"), ("edit", "Edit"), ("open", "Details")):
                 yield Button(label, id=f"server-{name}", compact=True, action=f"screen.server('{name}')")
         with Horizontal(id="call-actions"):
-            yield Checkbox("Run as a task", id="as-task", compact=True)
+            yield Tick("Run as a task", id="as-task", compact=True)
             yield Button("Call", id="submit", variant="primary", compact=True, action="screen.submit")
 
     def on_mount(self) -> None:

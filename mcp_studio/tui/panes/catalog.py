@@ -228,9 +228,9 @@ class CatalogPane(Pane, scope="catalog"):
         self.tabs_line.active = self.kind = ref.kind
         self._folded.discard(ref.server)
         self.server = ref.server if self.server == ref.server else ""
-        self.end_filter()
         self._fill()
-        self.entries.go_to(ref)
+        if not self.entries.go_to(ref) and self.end_filter():
+            self.show_entry(ref)
 
     def _label_tabs(self) -> None:
         """Use full names if they fit, else some short ones; as a last step, drop the counts of inactive tabs."""

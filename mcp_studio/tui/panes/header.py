@@ -18,7 +18,7 @@ _STATES = (("ok", "on", "$state-ready"), ("busy", "half", "$state-busy"), ("bad"
 _PARTS = {
     "title": ("about", "bold $primary"), "servers": ("pane_servers", "$quiet"), "catalog": ("pane_catalog", "$quiet"),
     "calls": ("trace('details')", "$quiet"), "problems": ("about", "$state-busy"),
-    "pending": ("pending", "bold $accent"),
+    "breakpoint": ("trace('breakpoints')", "$state-busy"), "pending": ("pending", "bold $accent"),
 }  # fmt: skip
 """The parts from left to right: the action of a click, and the look."""
 
@@ -59,6 +59,7 @@ class StudioHeader(PartLine, Static):
         warnings += [f"{units.plural(insecure, 'server')} insecure"] if insecure else []
         sign = f"{glyphs().warning} " if warnings else ""
         yield "problems", Content(sign + " · ".join(warnings)), Content(sign + warnings[0] if warnings else "")
+        yield "breakpoint", Content("breakpoint set" if studio.breakpoints.gate.breakpoints else "")
         offers = [(kind, sum(len(studio.catalog.listing(name, kind).entries) for name in names)) for kind in KINDS]
         parts = [units.plural(count, kind) for kind, count in offers if count]
         yield "catalog", *(Content(" · ".join(parts[:most])) for most in range(len(parts), 0, -1))

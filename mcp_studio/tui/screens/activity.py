@@ -38,6 +38,9 @@ class Row(NamedTuple):
     cancel: Callable[[], object] | None = None
 
 
+_NOTHING = Row("", "")
+
+
 class Activity(Dialog[InputRequest | Call]):
     """Lists running calls and pending requests; answers the one that the person chose.
 
@@ -70,14 +73,16 @@ class Activity(Dialog[InputRequest | Call]):
     def look(self) -> None:
         rows = list(_rows(self.app.studio, self.app.key_of("pending")))
         self.rows.show(rows)
-        self.show_buttons(**{one.action: bool(rows) for one in self.choices if one.action != "back"})
         self.show_detail()
 
     @on(VirtualList.Highlighted)
     def show_detail(self) -> None:
-        """Show the whole text of the row, which may be cut."""
-        text = f"{safe(row.title)}\n{safe(row.text)}" if (row := self.rows.row) is not None and row.text else ""
-        self.put("detail", text)
+        """Show the whole text of the row, which may be cut, and the buttons that can do something with it."""
+        row = self.rows.row or _NOTHING
+        self.put("detail", f"{safe(row.title)}\n{safe(row.text)}" if row.text else "")
+        asked = isinstance(row.thing, InputRequest)
+        can = {"submit": row.thing is not None, "cancel": row.cancel is not None}
+        self.show_buttons(**can, decline=asked, decline_all=asked)
 
     @on(VirtualList.Chosen)
     def action_submit(self) -> None:
@@ -89,28 +94,20 @@ class Activity(Dialog[InputRequest | Call]):
         else:
             self.app.say("Only requests, calls and rules can be opened.", "warning")
 
-    def _request(self) -> InputRequest | None:
-        if (row := self.rows.row) is not None and isinstance(row.thing, InputRequest):
-            return row.thing
-        self.app.say("No request is selected.", "warning")
-        return None
-
     def action_decline(self) -> None:
-        if (request := self._request()) is not None:
-            self._answer(request, Answer("decline"))
+        if (row := self.rows.row) is not None and isinstance(row.thing, InputRequest):
+            self._answer(row.thing, Answer("decline"))
             self.look()
 
     def action_decline_all(self) -> None:
-        if (request := self._request()) is not None:
-            inbox, server = self.app.studio.inbox, request.server
+        if (row := self.rows.row) is not None and isinstance(row.thing, InputRequest):
+            inbox, server = self.app.studio.inbox, row.thing.server
             text = f"{units.plural(inbox.waiting(server), 'request')} of {safe(server, 60)} will be declined."
             confirm = Confirm("Decline all?", text, "Decline all")
             self.app.push_screen(confirm, lambda yes: inbox.decline_all(server) if yes else None)
 
     def action_cancel(self) -> None:
-        if (row := self.rows.row) is None or row.cancel is None:
-            self.app.say("Nothing runs here that could be cancelled.", "warning")
-        else:
+        if (row := self.rows.row) is not None and row.cancel is not None:
             row.cancel()
             self.app.say(f"Cancelled {row.title}.")
 

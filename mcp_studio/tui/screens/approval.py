@@ -84,9 +84,9 @@ class Approval(RequestDialog):
         self.dismiss(Answer("decline", note=self.query_one("#reason", Input).value.strip()))
 
     def action_edit(self) -> None:
-        """Decline the call and go to its form, so that the person can change its arguments and call it."""
+        """Cancel the call and go to its form, so that the person can change its arguments and call it."""
         if self._edit is not None:
-            self.dismiss(Answer("decline", note="to be edited first"))
+            self.dismiss(Answer("cancel", note="you edit it first"))
             self.app.call_later(self._edit)
 
     @work(group="allow", exclusive=True)

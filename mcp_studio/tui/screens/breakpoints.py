@@ -22,7 +22,10 @@ from mcp_studio.tui.views.trace_table import arrow
 if TYPE_CHECKING:
     from mcp_studio.tap.remote_gate import RemoteGate
 
-_EMPTY = "No message is held. One that matches the query above waits here until you release, change or drop it."
+_EMPTY = (
+    "No message is held. One that matches the query above waits here for you to release, change or drop it, "
+    "and passes when its time is up."
+)
 
 
 class Breakpoints(Dialog[None]):

@@ -12,6 +12,7 @@ from mcp_studio.call.copying.formats import FORMATS, Copy, copy_as
 from mcp_studio.call.copying.subject import Subject
 from mcp_studio.jsontext import mapping
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
+from mcp_studio.tui.views.lines import Tick
 from mcp_studio.tui.views.rows import Findable, TextView, glyphs
 
 _DRAFT = "copy:form"
@@ -34,7 +35,7 @@ class CopyAs(Dialog[None]):
         last = mapping(self.app.studio.memory.drafts.get(_DRAFT)).get("last")
         options = [Option(FORMATS[form], id=form) for form in sorted(FORMATS, key=lambda form: form != last)]
         yield OptionList(*options)
-        yield Checkbox("With secret arguments (never with secrets of the server)", compact=True)
+        yield Tick("With secret arguments (never with secrets of the server)", compact=True)
         yield Static(id="note", markup=False)
         yield Findable(self._view)
 

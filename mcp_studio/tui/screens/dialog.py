@@ -138,7 +138,7 @@ class Dialog(ModalScreen[T]):
                 button.label = ""  # contents are equal for Textual if only their looks differ
                 button.label = underlined(choice.label, letter)
             if isinstance(self.focused, Button) and not self.focused.display:
-                self.query_one(f"#{now[-1].action}").focus()
+                self.set_focus(self.query_one(f"#{now[-1].action}"))  # at once: a subclass may know better
             self.refresh_bindings()
 
     def end(self, why: str) -> None:

@@ -29,7 +29,7 @@ class ExchangeDialog(Dialog[tuple[Wish, WireMessage]]):
     DEFAULT_CLASSES = "-large"
     BINDINGS = bindings("exchange")
     choices = (
-        Choice("repeat", "Re-send", "primary"), Choice("copy_as", "Copy as…"), Choice("compare", "Compare"),
+        Choice("repeat", "Re-send with edits", "primary"), Choice("copy_as", "Copy as…"), Choice("compare", "Compare"),
         Choice("back", "Close"),
     )  # fmt: skip
     view = getters.query_one(ExchangeView)

@@ -20,6 +20,8 @@ from mcp_studio.trace.message import MARKED, Columns, Recording, WireMessage
 from mcp_studio.trace.tree import family_of
 from mcp_studio.tui.external import file_stem
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Widgets
+from mcp_studio.tui.views.lines import signed
+from mcp_studio.tui.views.rows import glyphs
 from mcp_studio.tui.views.trace_table import name_of
 
 _COLLECTOR = "collector"
@@ -54,6 +56,13 @@ def parts_of(recording: Recording, entry: WireMessage | None, filtered: Sequence
     return [part for part in parts if part.numbers]
 
 
+class Radio(RadioButton):
+    """A radio button that looks like those of forms."""
+
+    def render(self) -> Content:
+        return signed(self, glyphs().on if self.value else glyphs().off)
+
+
 class Export(Dialog[None]):
     """Exports to a file, or sends spans; closes when that is done."""
 
@@ -70,10 +79,9 @@ class Export(Dialog[None]):
     def body(self) -> Widgets:
         formats = [*((f"{one.name}: {one.words}", one.name) for one in FORMATS.values()), (_SPANS, _COLLECTOR)]
         labels = (
-            Content.assemble(part.about.capitalize(), (f"  {units.plural(len(part.numbers), 'message')}", "$quiet"))
-            for part in self._parts
+            Content(f"{part.about.capitalize()}  {units.plural(len(part.numbers), 'message')}") for part in self._parts
         )
-        yield RadioSet(*(RadioButton(label, value=not at) for at, label in enumerate(labels)), compact=True)
+        yield RadioSet(*(Radio(label, value=not at) for at, label in enumerate(labels)), compact=True)
         yield Static("Format", classes="label")
         yield Select(formats, value=self.last_format, allow_blank=False, compact=True)
         yield Static("Folder", classes="label", id="where")

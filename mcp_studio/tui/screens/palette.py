@@ -22,6 +22,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.search import names
 from mcp_studio.tui.actions import PANES, scoped, spell_all
 from mcp_studio.tui.panes.catalog import NameFilter
+from mcp_studio.tui.panes.pane import Pane
 from mcp_studio.tui.views.lines import KeyBar
 from mcp_studio.tui.views.rows import cut, mark_matches, spread
 
@@ -124,7 +125,7 @@ class ActionProvider(StudioProvider):
 
 
 class NameProvider(StudioProvider):
-    """Servers, saved calls, themes, and pages of the documentation."""
+    """Tabs, servers, saved calls, themes, and pages of the documentation."""
 
     weight = 0.49
     _saved: Sequence[tuple[str, Callable[[], object]]] = ()
@@ -134,6 +135,10 @@ class NameProvider(StudioProvider):
 
     def commands(self) -> Iterable[Command]:
         app = self.main.app
+        for pane in self.main.panes:
+            if (tabs := pane.tabs) is not None and tabs.region:
+                for tab, label in tabs.labels.items():
+                    yield Command(f"Tab {label}", partial(self._show_tab, pane, tab), pane.scope.capitalize())
         for name in app.studio.manager.names():
             yield Command(f"Server {name}", partial(self._show_server, name), "in the list")
         for name, run in self._saved:
@@ -147,6 +152,10 @@ class NameProvider(StudioProvider):
         url = f"{_DOCS}/{page}.md"
         if not await open_page(url, browser=self.main.app.studio.config.settings.browser):
             self.main.app.copy(url, "the address, since no browser could be opened")
+
+    def _show_tab(self, pane: Pane, tab: str) -> None:
+        self.main.go_to(pane)
+        pane.tabs_line.active = tab
 
     def _show_server(self, name: str) -> None:
         self.main.go_to(self.main.servers)

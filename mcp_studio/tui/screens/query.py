@@ -25,13 +25,13 @@ class Query(Dialog[str]):
 
     Args:
         load: returns the value, in a thread; may raise StudioError.
-        begin: the first expression.
+        begin: the first expression, unless the person has already typed one for the same `what`.
         pins: whether the person can pin the expression.
     """
 
     DEFAULT_CLASSES = "-large"
     choices = (
-        Choice("take", "Use in a form", "primary"), Choice("pin", "Pin to the tool"), Choice("copy", "Copy"),
+        Choice("copy", "Copy", "primary"), Choice("take", "Use in a form"), Choice("pin", "Pin to the tool"),
         Choice("back", "Close"),
     )  # fmt: skip
     field = getters.query_one(Input)
@@ -46,7 +46,8 @@ class Query(Dialog[str]):
         """The result of the expression in a list; empty while the expression is wrong."""
 
     def body(self) -> Widgets:
-        yield Input(self._begin, placeholder=_HINT, compact=True)
+        begin = self.app.queries.get(self.title or "") or self._begin
+        yield Input(begin, placeholder=_HINT, compact=True)
         yield Static(id="note", markup=False)
         yield Findable(JsonView())
 
@@ -58,6 +59,7 @@ class Query(Dialog[str]):
     async def look(self) -> None:
         """Evaluate the typed expression once the person pauses."""
         self.found, expression = [], self.field.value.strip() or "@"
+        self.app.queries[self.title or ""] = self.field.value
         await asyncio.sleep(_PAUSE)
         with self.noting():
             self._whole = self._whole or [await asyncio.to_thread(self._load)]
@@ -68,6 +70,9 @@ class Query(Dialog[str]):
             self.view.show(text)
 
     @on(Input.Submitted)
+    def go_to_result(self) -> None:
+        self.view.focus()
+
     def action_take(self) -> None:
         """Save the result for the field menu of a form."""
         if self.found:

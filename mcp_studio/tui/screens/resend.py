@@ -18,6 +18,7 @@ from mcp_studio.safetext import safe
 from mcp_studio.trace.message import Recording
 from mcp_studio.tui.screens.compare import Compare, Side
 from mcp_studio.tui.screens.dialog import Choice, RunDialog, Widgets
+from mcp_studio.tui.views.lines import Tick
 from mcp_studio.tui.views.rows import Line, VirtualList, fit, glyphs, spread
 
 _DEAD = ("disabled", "failed", "needs_auth", "stopping")
@@ -57,7 +58,7 @@ class Resend(RunDialog):
         alive = [name for name in manager.names() if manager.status(name).state not in _DEAD]
         places = [("To the server that it went to", ""), *((Content(f"To {safe(name, 60)}"), name) for name in alive)]
         yield Select(places, value="", allow_blank=False, compact=True)
-        yield Checkbox("Approve all calls; what a rule denies is not sent", compact=True)
+        yield Tick("Approve all calls; what a rule denies is not sent", compact=True)
         yield VirtualList[ReplayStep](self._draw, key=lambda step: step.number)
 
     def on_mount(self) -> None:

@@ -115,11 +115,10 @@ class ServerForm(Dialog[ServerConfig]):
         self.note("")
         try:
             servers = server_entry.pasted_servers(pasted) if pasted.strip() else [ServerConfig("")]
-            found = self._with_free_names(servers)
         except ConfigError as problem:
-            self._unreadable = failure_text(problem)
+            servers, self._unreadable = [ServerConfig("")], failure_text(problem)  # no field keeps a part of it
             self.note(self._unreadable, "bad")
-            return
+        found = self._with_free_names(servers)
         new = server_entry.value_of(found[0])
         self.form.set_value(server_entry.merged(self._draft.filled, self.form.value, new))
         self._show_warnings()

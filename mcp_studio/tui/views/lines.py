@@ -1,4 +1,4 @@
-"""Lines with parts that the mouse presses: the header, the keys at the bottom, tabs."""
+"""Lines with parts that the mouse presses: the header, the keys at the bottom, tabs; and checkboxes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.reactive import Reactive, reactive
 from textual.style import Style
 from textual.widget import Widget
-from textual.widgets import Input
+from textual.widgets import Checkbox, Input, RadioButton
 
 
 class PartLine(Widget):
@@ -130,3 +130,15 @@ class FilterInput(Input):
     """A line for a filter: typing does not lay out the whole screen, as each letter does in Textual's."""
 
     virtual_size = Reactive(Size(0, 0), repaint=False)
+
+
+class Tick(Checkbox):
+    """A checkbox that looks like those of forms: Textual's shows by colour alone whether it is ticked."""
+
+    def render(self) -> Content:
+        return signed(self, "[x]" if self.value else "[ ]")
+
+
+def signed(button: Checkbox | RadioButton, sign: str) -> Content:
+    """The label of a button behind its sign."""
+    return Content.assemble(sign, button.label.pad(1, 1).stylize_before(button.get_visual_style("toggle--label")))

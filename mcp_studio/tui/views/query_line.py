@@ -152,16 +152,15 @@ class QueryLine(Vertical):
 
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
-        """Apply the typed text. If only its last word is wrong, apply the text before that; else nothing."""
+        """Apply the typed text, or what stands before its first wrong word."""
         event.stop()
         text, self.problem = event.value, None
         try:
             self._use(text)
         except QueryError as problem:
             self.problem = problem
-            if problem.end >= len(text.rstrip()):
-                with contextlib.suppress(QueryError):
-                    self._use(_LAST_WORD.sub("", text[: problem.start]))
+            with contextlib.suppress(QueryError):
+                self._use(_LAST_WORD.sub("", text[: problem.start]))
         self._help()
 
     @on(Input.Submitted)
