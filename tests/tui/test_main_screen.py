@@ -246,6 +246,18 @@ async def test_esc_ends_a_filter_that_was_left_for_another_pane() -> None:
             await stage.hides("filter: ")
 
 
+async def test_the_other_panes_follow_the_filter_of_the_servers() -> None:
+    async with on_stage(raw(), raw("other")) as stage:
+        await stage.press("1", "end", "home")
+        await stage.shows("2 Catalog of raw", "3 raw ─")
+        await stage.press("slash")
+        await stage.type("other")
+        await stage.shows("2 Catalog of other", "3 other ─")
+        await stage.press("escape")
+        await stage.shows("● raw")
+        await stage.shows("2 Catalog of other", "3 other ─")
+
+
 async def test_a_message_goes_when_a_dialog_opens_over_its_screen() -> None:
     async with on_stage(raw()) as stage:
         await stage.press("2", "r")

@@ -314,7 +314,7 @@ class ServersPane(Pane, scope="servers"):
     @on(VirtualList.Highlighted, "#server-list")
     def scope_catalog(self) -> None:
         """Show the offers of the server under the cursor in the catalog."""
-        if self.list.has_focus:
+        if self.has_focus_within:  # also while a filter is typed
             self.scope_to(self.current)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
