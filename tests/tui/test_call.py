@@ -197,6 +197,14 @@ async def test_a_running_call_shows_how_far_it_is_and_esc_never_cancels_it() -> 
         await stage.told("Nothing is running here.")
 
 
+async def test_a_progress_bar_leaves_the_cancel_button_its_place_on_a_narrow_screen() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        await stage.open("count")
+        stage.main.call.fill({"steps": 5000, "pause": 0.1})
+        await stage.press("ctrl+j")
+        await stage.shows("% .*Cancel")
+
+
 async def test_a_long_description_leaves_the_form_its_place_on_a_short_screen(tmp_path: Path) -> None:
     file = tmp_path / "files.py"
     file.write_text(FUNCTION, "utf-8")
