@@ -161,7 +161,8 @@ async def test_a_command_is_pasted_tested_left_unsaved_and_saved() -> None:
         assert stage.studio.manager.names() == ()
         await stage.press("ctrl+j")
         await stage.told(f"raw is saved in {config_file()}")
-        await stage.shows("● raw .*6 ")
+        await stage.shows("● raw .*6 ", "3 raw ─")
+        assert stage.main.focused_pane is stage.main.servers
         assert saved("raw")["command"] == sys.executable
         form = await adding(stage, f"claude mcp add raw -e 'API_TOKEN=abcdef123456' -- {COMMAND}")
         await stage.shows("name .* raw-2", "▲ 1")

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
          "destructive": ("d destructive", "$risk-destructive")}  # fmt: skip
 _TABS = {"form": "Form", "json": "JSON", "schema": "Schema", "history": "History", "about": "About"}
-EMPTY = "No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."
+EMPTY = "No tool selected.\n\nThis pane shows what the cursor is on in the catalog (2)."
 _INSTRUCTIONS = 3_000
 """Characters of what a server tells models about itself."""
 _WHOLE = ""

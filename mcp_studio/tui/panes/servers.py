@@ -434,10 +434,12 @@ class ServersPane(Pane, scope="servers"):
 
         self.app.push_screen(ServerForm(config, self._drafts), self._saved)
 
-    def _saved(self, config: ServerConfig | None) -> None:
+    async def _saved(self, config: ServerConfig | None) -> None:
+        """Go to the server, also because there is nothing else of one that fails."""
         if config is not None:
             self.refresh_servers()
             self.go_to(config.name)
+            await self.run_action("screen.pane_servers")
             place = server_files.place_of(self.app.studio, config.name).file
             self.app.say(f"{config.name} is saved in {place}.")
 
