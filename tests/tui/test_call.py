@@ -216,6 +216,19 @@ async def test_a_long_description_leaves_the_form_its_place_on_a_short_screen(tm
         await stage.hides("B more ")
 
 
+async def test_a_form_is_as_high_as_it_needs_to_be_while_no_answer_needs_the_room(tmp_path: Path) -> None:
+    file = tmp_path / "slow.py"
+    names = [f"field_{letter}" for letter in "abcdefghijklmn"]
+    file.write_text(f"import asyncio\nasync def slow({'=1, '.join(names)}=1): await asyncio.sleep(99)\n", "utf-8")
+    server = stdio([sys.executable, "-m", "mcp_studio.servers.module", str(file)], inherit_env=("PYTHONPATH",))
+    async with on_stage(server, size=(140, 40)) as stage:
+        await stage.shows(*names, "No result yet")
+        await stage.press("ctrl+j")
+        await stage.hides("field_i")
+        await stage.press("x")
+        await stage.shows("cancelled", "field_i")
+
+
 async def test_resources_prompts_and_templates_are_read_with_one_key() -> None:
     async with on_stage(raw(), size=(80, 24)) as stage:
         await stage.open("raw://note", "resource")

@@ -34,7 +34,7 @@ from mcp_studio.tui.bridge import CallChanged, relay
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.panes.history import HistoryList, SavedCalls
 from mcp_studio.tui.panes.pane import Pane, Place
-from mcp_studio.tui.panes.result import COLOURS
+from mcp_studio.tui.panes.result import COLOURS, raw_of
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.lines import TabLine
 from mcp_studio.tui.views.rows import Findable, Steady, TextView, glyphs
@@ -327,8 +327,10 @@ class CallPane(Pane, scope="call"):
         self.tabs_line.show({tab: _TABS[tab] for tab in _TABS if tab != "json" or not isinstance(view, ResourceView)})
 
     def tell_result(self, *, elsewhere: bool = False, started: bool = False) -> None:
-        """Let the result pane show the newest call, for which the form leaves more room."""
+        """Let the result pane show the newest call, for which the form leaves more room, most for an answer."""
         self.mark("-called", self.call is not None)
+        outcome = self.call.outcome if self.call is not None else None
+        self.mark("-unanswered", outcome is not None and raw_of(outcome) is None)
         self.post_message(self.Shown(self.draft, self.call, elsewhere, started))
 
     # What changed in the stores
