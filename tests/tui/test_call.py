@@ -187,7 +187,7 @@ async def test_a_running_call_shows_how_far_it_is_and_esc_never_cancels_it() -> 
         await stage.press("ctrl+j")
         await stage.shows("running · \\d", "%", "Cancel")
         await stage.press("escape", "escape", "escape", "ctrl+j")
-        await stage.told("The call is still running")
+        await stage.told("Not sent again: the first call was still running.")
         running = stage.main.call.call
         assert running is not None and running.outcome is None
         await stage.press("3")

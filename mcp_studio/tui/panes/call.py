@@ -464,7 +464,8 @@ class CallPane(Pane, scope="call"):
         if draft is None:
             self.app.say("No tool selected. Move the cursor in the catalog (2).", "warning")
         elif self.running:
-            self.app.say("The call is still running; the result pane (4) shows its progress and cancels it.", "warning")
+            shown = "The result pane (4) shows what becomes of it."  # true also once the call has ended
+            self.app.say(f"Not sent again: the first call was still running. {shown}", "warning")
         elif draft.entry.excluded:
             self.app.say(f"This call is not allowed: {draft.entry.problem}", "warning")
         else:
