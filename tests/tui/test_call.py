@@ -175,6 +175,14 @@ async def test_every_ending_reads_differently_and_a_killed_server_ends_nothing_e
         await stage.open("echo", server="raw")
         await stage.type("alive")
         assert isinstance(await stage.call(), Succeeded)
+        await stage.open("wait", server="raw")
+        await stage.press("ctrl+j")
+        await stage.open("add", server="raw")
+        pid = stage.studio.manager.status("raw").pid
+        assert pid
+        os.kill(pid, signal.SIGKILL)
+        await stage.told("raw.wait: The connection was lost")
+        assert stage.app.screen.query("Toast.-error"), "in the colour of a failure"
         for server in ("faulty", "raw"):
             await stage.studio.manager.remove(server)
         await stage.shows("Its server is not configured any more")

@@ -548,7 +548,8 @@ class CallPane(Pane, scope="call"):
         if event.call is self.call:
             self.tell_result()
         elif event.ended and event.call.outcome is not None and event.call in self.calls.values():
-            self.app.say(f"{event.call.ref}: {outcomes.outcome_line(event.call.outcome)[1]}")
+            tone, line = outcomes.outcome_line(event.call.outcome)
+            self.app.say(f"{event.call.ref}: {line}", "error" if tone == "bad" else "information")
 
     # Other actions
 
