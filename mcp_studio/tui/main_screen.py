@@ -314,12 +314,6 @@ class MainScreen(Screen[None]):
     def on_result_pane_read_requested(self, event: ResultPane.ReadRequested) -> None:
         self.call.read_link(event.server, event.uri, event.title)
 
-    def action_exit_report(self) -> None:
-        """Show how the server of a lost call ended."""
-        if self.result.call is not None:
-            self.servers.go_to(self.result.call.ref.server)
-            self.servers.action_exit_report()
-
     def on_trace_pane_fill_requested(self, event: TracePane.FillRequested) -> None:
         if (entry := self.show_entry(event.ref)) is not None:
             self.call.fill(event.value, entry)
@@ -463,9 +457,12 @@ class MainScreen(Screen[None]):
         self.call.action_save_call()
 
     async def action_server(self, action: str) -> None:
-        """Run an action on the shown server, for the buttons of the call pane."""
-        self.servers.go_to(self.call.server)
-        await self.servers.run_action(action)
+        """Run an action on the shown server, or on that of the result, for the buttons of these panes."""
+        call = self.result.call
+        name = self.call.server or (call.ref.server if call is not None else "")
+        if name in self.app.studio.manager.names():
+            self.servers.go_to(name)
+            await self.servers.run_action(action)
 
     async def action_trace(self, action: str) -> None:
         """Run an action of the trace from elsewhere, which stays in view."""

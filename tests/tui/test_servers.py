@@ -15,6 +15,7 @@ import pytest
 from textual.events import Paste
 from textual.widgets import Select, TextArea
 
+from mcp_studio.call.call import Lost
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, ServerConfig, Settings, Source
 from mcp_studio.config.save import put_server
@@ -97,6 +98,18 @@ async def test_what_a_failed_server_offered_leaves_the_catalog_and_one_key_bring
         broken.unlink()
         await stage.press("1", "space")
         await stage.shows("● frail", "r echo")
+
+
+async def test_a_server_that_is_off_is_counted_and_a_call_of_its_tools_offers_to_connect_it() -> None:
+    async with on_stage(raw(), raw("other")) as stage:
+        await stage.open("echo", server="raw")
+        await stage.type("x")
+        await stage.studio.manager.stop("raw")
+        await stage.shows("●1 ○1", "raw is off")
+        assert isinstance(await stage.call(), Lost)
+        await stage.shows("Connect it first", " Connect +│")
+        await stage.press("4", "enter")
+        await stage.shows("●2 ")
 
 
 async def test_each_server_has_one_row_that_says_what_is_the_matter() -> None:

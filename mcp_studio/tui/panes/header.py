@@ -14,7 +14,10 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.views.lines import PartLine
 from mcp_studio.tui.views.rows import glyphs
 
-_STATES = (("ok", "on", "$state-ready"), ("busy", "half", "$state-busy"), ("bad", "bad", "$state-failed"))
+_STATES = (
+    ("ok", "on", "$state-ready"), ("busy", "half", "$state-busy"), ("bad", "bad", "$state-failed"),
+    ("off", "off", "$quiet"),
+)  # fmt: skip
 _PARTS = {
     "title": ("about", "bold $primary"), "servers": ("pane_servers", "$quiet"), "catalog": ("pane_catalog", "$quiet"),
     "calls": ("trace('details')", "$quiet"), "problems": ("about", "$state-busy"),

@@ -192,9 +192,12 @@ class ResultPane(Pane, scope="result"):
             note = f"{rows} · {key('toggle_item')} sorts · {key('copy_as')} copies as CSV"
         self.show_note(note)
         views = [view] if view is not None else []
-        if isinstance(outcome, Lost):
+        if isinstance(outcome, Lost) and self.call is not None:
             views.append(Static(Content.assemble(*connections.http_parts(outcome.error, why=""))))
-            views.append(Button("Exit report", compact=True, action="screen.exit_report"))
+            manager, name = self.app.studio.manager, self.call.ref.server
+            is_off = name in manager.names() and manager.status(name).state == "disabled"
+            label, action = ("Connect", "repeat") if is_off else ("Exit report", "exit_report")
+            views.append(Button(label, compact=True, action=f"screen.server('{action}')"))
         self.put(self.place, views)
 
     def _view(self, outcome: CallOutcome) -> Widget:
