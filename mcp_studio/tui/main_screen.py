@@ -401,6 +401,9 @@ class MainScreen(Screen[None]):
     def action_pane_catalog(self) -> None:
         self.go_to(self.catalog)
 
+    def action_catalog(self, kind: str) -> None:
+        self._jumped((self.catalog, kind))
+
     def action_pane_call(self) -> None:
         self.go_to(self.call)
 

@@ -215,6 +215,8 @@ async def test_a_click_on_a_part_of_the_header_goes_where_it_is_about() -> None:
         line = str(stage.main.header.content)
         await stage.pilot.click(stage.main.header, offset=(1 + line.index("tools"), 0))
         await stage.until(lambda: stage.main.focused_pane is stage.main.catalog, "the catalog")
+        await stage.pilot.click(stage.main.header, offset=(1 + line.index("resource"), 0))
+        await stage.shows("A note")
         await stage.pilot.click(stage.main.header, offset=(1 + line.index("mcp-studio"), 0))
         await stage.dialog(About)
 
