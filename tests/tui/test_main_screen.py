@@ -86,6 +86,14 @@ async def test_the_cursor_is_on_the_first_tool_of_the_first_server_until_it_is_m
         assert at() == Ref("tool", "a", "add")
 
 
+async def test_the_heading_of_the_first_server_is_seen_when_another_server_comes() -> None:
+    async with on_stage(raw("a"), replace(raw("b"), enabled=False), size=(80, 20)) as stage:
+        await stage.hides("▾ a +6")
+        stage.studio.manager.start("b")
+        await stage.shows("▾ a +6")
+        assert stage.main.catalog.entries.top == 0
+
+
 async def test_keys_that_come_faster_than_the_screen_is_drawn_go_where_they_are_meant() -> None:
     async with on_stage(raw(), raw("other")) as stage:
         await stage.press("2", "home", "down")
