@@ -237,6 +237,24 @@ async def test_a_form_is_as_high_as_it_needs_to_be_while_no_answer_needs_the_roo
         await stage.shows("cancelled", "field_i")
 
 
+async def test_a_scroll_bar_goes_with_the_need_for_it_also_where_the_description_would_need_two_lines(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "slow.py"
+    words = f"{'x' * 40} {'y' * 42}"  # as wide as the pane
+    fields = ", ".join(f"field_{letter}=1" for letter in "abcdefghi")
+    file.write_text(f"import asyncio\nasync def slow({fields}):\n    '{words}'\n    await asyncio.sleep(99)\n", "utf-8")
+    server = stdio([sys.executable, "-m", "mcp_studio.servers.module", str(file)], inherit_env=("PYTHONPATH",))
+    async with on_stage(server, size=(140, 40)) as stage:
+        await stage.shows(words, "field_i")
+        form = stage.main.call.query_one("#call-form")
+        assert not form.show_vertical_scrollbar
+        await stage.press("ctrl+j")
+        await stage.until(lambda: form.show_vertical_scrollbar, "less room while the call runs")
+        await stage.press("x")
+        await stage.until(lambda: not form.show_vertical_scrollbar, "room for the form again")
+
+
 async def test_resources_prompts_and_templates_are_read_with_one_key() -> None:
     async with on_stage(raw(), size=(80, 24)) as stage:
         await stage.open("raw://note", "resource")

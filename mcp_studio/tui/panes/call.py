@@ -289,10 +289,8 @@ class CallPane(Pane, scope="call"):
         pending = {pointer: str(text) for pointer, text in draft.texts.items() if pointer != _WHOLE}
         self.form.show(draft.form, draft.value, pending, complete, again=again)
         if not again:
-            scroll = self.query_one("#call-form")
-            scroll.scroll_home(animate=False)
-            # With one, texts take more rows than the pane's height is computed for, so that it would stay.
-            scroll.show_vertical_scrollbar = False
+            self.query_one("#call-form").scroll_home(animate=False)
+            self._drop_scrollbar()
         self._draw(draft)
         if before is None:
             self._arrange(False)
@@ -300,6 +298,13 @@ class CallPane(Pane, scope="call"):
         if not (again and self.json is not None):
             self._show_tab()
         self.tell_result(elsewhere=elsewhere)
+
+    def _drop_scrollbar(self) -> None:
+        """Let the next layout find out whether the form needs a scroll bar.
+
+        With one, texts take more rows than the pane's height is computed for, so that it would stay.
+        """
+        self.query_one("#call-form").show_vertical_scrollbar = False
 
     async def _complete(self, draft: CallDraft, argument: str, value: str) -> tuple[Sequence[str], str]:
         """Ask the server for completions; say only once why there are none."""
@@ -330,7 +335,10 @@ class CallPane(Pane, scope="call"):
         """Let the result pane show the newest call, for which the form leaves more room, most for an answer."""
         self.mark("-called", self.call is not None)
         outcome = self.call.outcome if self.call is not None else None
-        self.mark("-unanswered", outcome is not None and raw_of(outcome) is None)
+        unanswered = outcome is not None and raw_of(outcome) is None
+        if unanswered and not self.has_class("-unanswered"):
+            self._drop_scrollbar()
+        self.mark("-unanswered", unanswered)
         self.post_message(self.Shown(self.draft, self.call, elsewhere, started))
 
     # What changed in the stores
