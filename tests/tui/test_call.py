@@ -117,7 +117,9 @@ async def test_form_and_json_are_one_value_and_wrong_ones_are_not_sent() -> None
         await stage.until(lambda: value(stage) == {"a": 12345678901234567890, "more": None}, "it is taken")
         await stage.press("escape")
         await stage.shows("a \\* .*12345678901234567890")
-        assert stage.main.call.has_focus_within
+        await stage.press("slash")
+        await stage.until(lambda: stage.main.catalog.filter.has_focus, "the key is no letter in a field of the form")
+        await stage.press("escape")
         await tab(stage, "json")
         stage.main.call.query_one(JsonEditor).query_one(TextArea).text = '{"a": '
         before = stage.main.call.call
@@ -132,7 +134,7 @@ async def test_form_and_json_are_one_value_and_wrong_ones_are_not_sent() -> None
         await tab(stage, "json")
         await stage.shows('{"a":  ')
         assert value(stage) == {"a": 12345678901234567890, "more": None}
-        await stage.press("escape", "end", "1")
+        await stage.press("escape", "3", "end", "1")
         await stage.until(lambda: value(stage)["a"] == 123456789012345678901, "the form is edited meanwhile")
         await stage.press("ctrl+j")
         await stage.shows('{"a":  ')

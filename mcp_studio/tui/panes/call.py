@@ -407,10 +407,10 @@ class CallPane(Pane, scope="call"):
         self.put(self.place, views, "Findable, HistoryList")
 
     def step_back(self) -> bool:
-        """Go from another tab back to the form."""
-        elsewhere = self.tab != "form"
+        """Show the form again; the focus leaves the pane, because in a field the next key would be a letter."""
+        self.screen.set_focus(None)  # else the form would take it
         self.go_to_tab("form")
-        return elsewhere
+        return False
 
     # Editing
 
