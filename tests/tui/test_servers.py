@@ -153,7 +153,8 @@ async def test_each_server_has_one_row_that_says_what_is_the_matter() -> None:
 async def test_a_command_is_pasted_tested_left_unsaved_and_saved() -> None:
     async with on_stage(config=Config(PATIENT, files=("/home/ada/mcp.json",)), size=(80, 24)) as stage:
         await stage.dialog(FirstStart)
-        await stage.shows("Welcome", "No servers found", "Try the demo", "Close")
+        await stage.shows("Welcome", "No servers found", "Try the demo", "Close", "finds every action by name")
+        assert "space ticks" not in stage.text
         await stage.press("escape")
         form = await adding(stage, '{"mcpServers": {')
         await stage.press("ctrl+j")
