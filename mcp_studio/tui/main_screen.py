@@ -396,6 +396,9 @@ class MainScreen(Screen[None]):
     def action_pane_catalog(self) -> None:
         self.go_to(self.catalog)
 
+    def action_catalog(self, kind: str) -> None:
+        self._jumped((self.catalog, kind))
+
     def action_pane_call(self) -> None:
         self.go_to(self.call)
 
@@ -454,8 +457,9 @@ class MainScreen(Screen[None]):
 
     async def action_server(self, action: str, name: str = "") -> None:
         """Run an action on a server, else on the shown one, for buttons in other panes."""
-        self.servers.go_to(name or self.call.server)
-        await self.servers.run_action(action)
+        if (name := name or self.call.server) in self.app.studio.manager.names():
+            self.servers.go_to(name)
+            await self.servers.run_action(action)
 
     async def action_trace(self, action: str) -> None:
         """Run an action of the trace from elsewhere, which stays in view."""

@@ -92,7 +92,7 @@ async def test_every_kind_of_field_is_filled_in_checked_and_guarded() -> None:
         request.asked, request.until = time.monotonic() - 200, time.monotonic() + 71.5
         await stage.shows("3 min ago · 01:1")
         request.answer("cancel", by="nobody: 900 s have passed (limits.answer)")
-        await stage.told("The request of raw was answered by nobody")
+        await stage.shows("The request of raw was answered by nobody")
         await stage.press("escape")
         await home(stage)
         await stage.pilot.resize_terminal(140, 40)

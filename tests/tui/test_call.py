@@ -117,7 +117,9 @@ async def test_form_and_json_are_one_value_and_wrong_ones_are_not_sent() -> None
         await stage.until(lambda: value(stage) == {"a": 12345678901234567890, "more": None}, "it is taken")
         await stage.press("escape")
         await stage.shows("a \\* .*12345678901234567890")
-        assert stage.main.call.has_focus_within
+        await stage.press("slash")
+        await stage.until(lambda: stage.main.catalog.filter.has_focus, "the key is no letter in a field of the form")
+        await stage.press("escape")
         await tab(stage, "json")
         stage.main.call.query_one(JsonEditor).query_one(TextArea).text = '{"a": '
         before = stage.main.call.call
@@ -132,7 +134,7 @@ async def test_form_and_json_are_one_value_and_wrong_ones_are_not_sent() -> None
         await tab(stage, "json")
         await stage.shows('{"a":  ')
         assert value(stage) == {"a": 12345678901234567890, "more": None}
-        await stage.press("escape", "end", "1")
+        await stage.press("escape", "3", "end", "1")
         await stage.until(lambda: value(stage)["a"] == 123456789012345678901, "the form is edited meanwhile")
         await stage.press("ctrl+j")
         await stage.shows('{"a":  ')
@@ -175,6 +177,14 @@ async def test_every_ending_reads_differently_and_a_killed_server_ends_nothing_e
         await stage.open("echo", server="raw")
         await stage.type("alive")
         assert isinstance(await stage.call(), Succeeded)
+        await stage.open("wait", server="raw")
+        await stage.press("ctrl+j")
+        await stage.open("add", server="raw")
+        pid = stage.studio.manager.status("raw").pid
+        assert pid
+        os.kill(pid, signal.SIGKILL)
+        await stage.told("raw.wait: The connection was lost")
+        assert stage.app.screen.query("Toast.-error"), "in the colour of a failure"
         for server in ("faulty", "raw"):
             await stage.studio.manager.remove(server)
         await stage.shows("Its server is not configured any more")
@@ -187,7 +197,7 @@ async def test_a_running_call_shows_how_far_it_is_and_esc_never_cancels_it() -> 
         await stage.press("ctrl+j")
         await stage.shows("running · \\d", "%", "Cancel")
         await stage.press("escape", "escape", "escape", "ctrl+j")
-        await stage.told("The call is still running")
+        await stage.told("Not sent again: the first call was still running.")
         running = stage.main.call.call
         assert running is not None and running.outcome is None
         await stage.press("3")
@@ -195,6 +205,14 @@ async def test_a_running_call_shows_how_far_it_is_and_esc_never_cancels_it() -> 
         assert isinstance(await outcome(stage), Cancelled)
         await stage.main.call.run_action("cancel")
         await stage.told("Nothing is running here.")
+
+
+async def test_a_progress_bar_leaves_the_cancel_button_its_place_on_a_narrow_screen() -> None:
+    async with on_stage(raw(), size=(80, 24)) as stage:
+        await stage.open("count")
+        stage.main.call.fill({"steps": 5000, "pause": 0.1})
+        await stage.press("ctrl+j")
+        await stage.shows("% .*Cancel")
 
 
 async def test_a_long_description_leaves_the_form_its_place_on_a_short_screen(tmp_path: Path) -> None:
@@ -206,6 +224,37 @@ async def test_a_long_description_leaves_the_form_its_place_on_a_short_screen(tm
         await stage.pilot.resize_terminal(200, 60)
         await stage.shows("if the file cannot be read.", r"│ path \*")
         await stage.hides("B more ")
+
+
+async def test_a_form_is_as_high_as_it_needs_to_be_while_no_answer_needs_the_room(tmp_path: Path) -> None:
+    file = tmp_path / "slow.py"
+    names = [f"field_{letter}" for letter in "abcdefghijklmn"]
+    file.write_text(f"import asyncio\nasync def slow({'=1, '.join(names)}=1): await asyncio.sleep(99)\n", "utf-8")
+    server = stdio([sys.executable, "-m", "mcp_studio.servers.module", str(file)], inherit_env=("PYTHONPATH",))
+    async with on_stage(server, size=(140, 40)) as stage:
+        await stage.shows(*names, "No result yet")
+        await stage.press("ctrl+j")
+        await stage.hides("field_i")
+        await stage.press("x")
+        await stage.shows("cancelled", "field_i")
+
+
+async def test_a_scroll_bar_goes_with_the_need_for_it_also_where_the_description_would_need_two_lines(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "slow.py"
+    words = f"{'x' * 40} {'y' * 42}"  # as wide as the pane
+    fields = ", ".join(f"field_{letter}=1" for letter in "abcdefghi")
+    file.write_text(f"import asyncio\nasync def slow({fields}):\n    '{words}'\n    await asyncio.sleep(99)\n", "utf-8")
+    server = stdio([sys.executable, "-m", "mcp_studio.servers.module", str(file)], inherit_env=("PYTHONPATH",))
+    async with on_stage(server, size=(140, 40)) as stage:
+        await stage.shows(words, "field_i")
+        form = stage.main.call.query_one("#call-form")
+        assert not form.show_vertical_scrollbar
+        await stage.press("ctrl+j")
+        await stage.until(lambda: form.show_vertical_scrollbar, "less room while the call runs")
+        await stage.press("x")
+        await stage.until(lambda: not form.show_vertical_scrollbar, "room for the form again")
 
 
 async def test_resources_prompts_and_templates_are_read_with_one_key() -> None:

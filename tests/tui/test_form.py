@@ -399,6 +399,18 @@ async def test_hostile_names_and_texts_are_drawn_as_text(ascii: bool, request: p
             assert not set(text) & set("▸▾⋮●○·×")
 
 
+async def test_few_fields_on_a_large_screen_show_their_whole_help_and_nothing_moves_with_the_focus() -> None:
+    words = " ".join(f"word{number}" for number in range(30))
+    schema = {"type": "object", "properties": {name: {"type": "string", "description": words} for name in "ab"}}
+    async with hosted(schema) as host:
+        assert str(host.app.lines).count("word29") == 1
+        host.app.screen.add_class("-huge", "-tall")
+        await host.pilot.resize_terminal(64, 44)
+        before = await host.press("down")
+        assert str(before).count("word29") == 2
+        assert await host.press("up") == before
+
+
 async def test_a_form_keeps_its_height_when_the_focus_leaves_it_so_that_a_click_below_it_counts() -> None:
     ranged = {**WHOLE, "minimum": 1, "maximum": 9}
     async with hosted(thing("n", n=ranged, json={}, last=TEXT)) as host:

@@ -85,6 +85,14 @@ async def test_the_cursor_is_on_the_first_tool_of_the_first_server_until_it_is_m
         assert at() == Ref("tool", "a", "add")
 
 
+async def test_the_heading_of_the_first_server_is_seen_when_another_server_comes() -> None:
+    async with on_stage(raw("a"), replace(raw("b"), enabled=False), size=(80, 20)) as stage:
+        await stage.hides("▾ a +6")
+        stage.studio.manager.start("b")
+        await stage.shows("▾ a +6")
+        assert stage.main.catalog.entries.top == 0
+
+
 async def test_keys_that_come_faster_than_the_screen_is_drawn_go_where_they_are_meant() -> None:
     async with on_stage(raw(), raw("other")) as stage:
         await stage.press("2", "home", "down")
@@ -214,6 +222,8 @@ async def test_a_click_on_a_part_of_the_header_goes_where_it_is_about() -> None:
         line = str(stage.main.header.content)
         await stage.pilot.click(stage.main.header, offset=(1 + line.index("tools"), 0))
         await stage.until(lambda: stage.main.focused_pane is stage.main.catalog, "the catalog")
+        await stage.pilot.click(stage.main.header, offset=(1 + line.index("resource"), 0))
+        await stage.shows("A note")
         await stage.pilot.click(stage.main.header, offset=(1 + line.index("mcp-studio"), 0))
         await stage.dialog(About)
 
@@ -243,6 +253,18 @@ async def test_esc_ends_a_filter_that_was_left_for_another_pane() -> None:
             await stage.shows("filter: ")
             await stage.press(str(pane.number), "escape")
             await stage.hides("filter: ")
+
+
+async def test_the_other_panes_follow_the_filter_of_the_servers() -> None:
+    async with on_stage(raw(), raw("other")) as stage:
+        await stage.press("1", "end", "home")
+        await stage.shows("2 Catalog of raw", "3 raw ─")
+        await stage.press("slash")
+        await stage.type("other")
+        await stage.shows("2 Catalog of other", "3 other ─")
+        await stage.press("escape")
+        await stage.shows("● raw")
+        await stage.shows("2 Catalog of other", "3 other ─")
 
 
 async def test_a_message_goes_when_a_dialog_opens_over_its_screen() -> None:

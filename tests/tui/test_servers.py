@@ -15,6 +15,7 @@ import pytest
 from textual.events import Paste
 from textual.widgets import Select, TextArea
 
+from mcp_studio.call.call import Lost
 from mcp_studio.config.load import load
 from mcp_studio.config.model import Config, ServerConfig, Settings, Source
 from mcp_studio.config.save import put_server
@@ -99,6 +100,18 @@ async def test_what_a_failed_server_offered_leaves_the_catalog_and_one_key_bring
         await stage.shows("● frail", "r echo")
 
 
+async def test_a_server_that_is_off_is_counted_and_a_call_of_its_tools_offers_to_connect_it() -> None:
+    async with on_stage(raw(), raw("other")) as stage:
+        await stage.open("echo", server="raw")
+        await stage.type("x")
+        await stage.studio.manager.stop("raw")
+        await stage.shows("●1 ○1", "raw is off")
+        assert isinstance(await stage.call(), Lost)
+        await stage.shows("Connect it first", " Connect +│")
+        await stage.press("4", "enter")
+        await stage.shows("●2 ")
+
+
 async def test_each_server_has_one_row_that_says_what_is_the_matter() -> None:
     servers = (
         raw("good"),
@@ -140,7 +153,8 @@ async def test_each_server_has_one_row_that_says_what_is_the_matter() -> None:
 async def test_a_command_is_pasted_tested_left_unsaved_and_saved() -> None:
     async with on_stage(config=Config(PATIENT, files=("/home/ada/mcp.json",)), size=(80, 24)) as stage:
         await stage.dialog(FirstStart)
-        await stage.shows("Welcome", "No servers found", "Try the demo", "Close")
+        await stage.shows("Welcome", "No servers found", "Try the demo", "Close", "finds every action by name")
+        assert "space ticks" not in stage.text
         await stage.press("escape")
         form = await adding(stage, '{"mcpServers": {')
         await stage.press("ctrl+j")
@@ -161,7 +175,8 @@ async def test_a_command_is_pasted_tested_left_unsaved_and_saved() -> None:
         assert stage.studio.manager.names() == ()
         await stage.press("ctrl+j")
         await stage.told(f"raw is saved in {config_file()}")
-        await stage.shows("● raw .*6 ")
+        await stage.shows("● raw .*6 ", "3 raw ─")
+        assert stage.main.focused_pane is stage.main.servers
         assert saved("raw")["command"] == sys.executable
         form = await adding(stage, f"claude mcp add raw -e 'API_TOKEN=abcdef123456' -- {COMMAND}")
         await stage.shows("name .* raw-2", "▲ 1")

@@ -79,8 +79,9 @@ class Drawn:
 class Painter:
     """Draws rows at a width. The fields of one level start in the same column; items have a column of their own."""
 
-    def __init__(self, model: FormModel, width: int) -> None:
-        self._model = model
+    def __init__(self, model: FormModel, width: int, *, roomy: bool = False) -> None:
+        """`roomy`: there is room for all help of every row, so that nothing moves with the focus."""
+        self._model, self._roomy = model, roomy
         self.made_for = model.rows, model.row_problems, width
         self.width = max(30, width)
         self._longest: dict[tuple[int, bool], int] = {}
@@ -138,6 +139,8 @@ class Painter:
         """The lines of help below a row that is not the current row; none inside items, which would repeat the help."""
         inside = row.kind != "field" or any(isinstance(part, int) for part in row.path)
         text = "" if inside else self._help(row, False)
+        if text and self._roomy:
+            return len([*self._wrapped(text, "quiet", self.column(row) + 1, _MOST_HELP)])
         return 1 + (cell_len(text) > self.width - self.column(row) - 1) if text else 0
 
     # Drawing

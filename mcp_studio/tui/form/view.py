@@ -28,6 +28,8 @@ from mcp_studio.tui.views.rows import Piece, Steady
 
 _LEAVING = ("tab", "shift+tab", "up", "down", "enter", "escape")
 """Keys in an editor that end typing into its field."""
+_FEW = 8
+"""The most rows that all show their whole help where the screen is wide and high."""
 _PRESS = 0.4
 """Seconds after which a mouse button is up again."""
 
@@ -170,7 +172,8 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
         """Find the line of every row; returns the number of lines."""
         rows, problems, known = self.model.rows, self.model.row_problems, self._painter.made_for
         if known[0] is not rows or known[1] is not problems or known[2] != width:
-            self._painter = Painter(self.model, width)
+            roomy = self.is_attached and len(rows) <= _FEW and self.screen.has_class("-huge", "-tall")
+            self._painter = Painter(self.model, width, roomy=roomy)
             self._find()
         heights = list(self._painter.heights)
         self._above = [*self._painter.notices(self._empty)]

@@ -34,7 +34,7 @@ from mcp_studio.tui.bridge import CallChanged, relay
 from mcp_studio.tui.call_draft import CallDraft, draft_of
 from mcp_studio.tui.panes.history import HistoryList, SavedCalls
 from mcp_studio.tui.panes.pane import Pane, Place
-from mcp_studio.tui.panes.result import COLOURS
+from mcp_studio.tui.panes.result import COLOURS, raw_of
 from mcp_studio.tui.views.json_view import JsonView
 from mcp_studio.tui.views.lines import TabLine, Tick
 from mcp_studio.tui.views.rows import Findable, Steady, TextView, glyphs
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 RISKS = {"read": ("r reads", "$risk-read"), "write": ("w writes", "$risk-write"),
          "destructive": ("d destructive", "$risk-destructive")}  # fmt: skip
 _TABS = {"form": "Form", "json": "JSON", "schema": "Schema", "history": "History", "about": "About"}
-EMPTY = "No tool selected.\n\nMove the cursor in the catalog (2): what it is on is shown here."
+EMPTY = "No tool selected.\n\nThis pane shows what the cursor is on in the catalog (2)."
 _INSTRUCTIONS = 3_000
 """Characters of what a server tells models about itself."""
 _WHOLE = ""
@@ -287,10 +287,8 @@ class CallPane(Pane, scope="call"):
         pending = {pointer: str(text) for pointer, text in draft.texts.items() if pointer != _WHOLE}
         self.form.show(draft.form, draft.value, pending, complete, again=again)
         if not again:
-            scroll = self.query_one("#call-form")
-            scroll.scroll_home(animate=False)
-            # With one, texts take more rows than the pane's height is computed for, so that it would stay.
-            scroll.show_vertical_scrollbar = False
+            self.query_one("#call-form").scroll_home(animate=False)
+            self._drop_scrollbar()
         self._draw(draft)
         if before is None:
             self._arrange(False)
@@ -298,6 +296,13 @@ class CallPane(Pane, scope="call"):
         if not (again and self.json is not None):
             self._show_tab()
         self.tell_result(elsewhere=elsewhere)
+
+    def _drop_scrollbar(self) -> None:
+        """Let the next layout find out whether the form needs a scroll bar.
+
+        With one, texts take more rows than the pane's height is computed for, so that it would stay.
+        """
+        self.query_one("#call-form").show_vertical_scrollbar = False
 
     async def _complete(self, draft: CallDraft, argument: str, value: str) -> tuple[Sequence[str], str]:
         """Ask the server for completions; say only once why there are none."""
@@ -325,8 +330,13 @@ class CallPane(Pane, scope="call"):
         self.tabs_line.show({tab: _TABS[tab] for tab in _TABS if tab != "json" or not isinstance(view, ResourceView)})
 
     def tell_result(self, *, elsewhere: bool = False, started: bool = False) -> None:
-        """Let the result pane show the newest call, for which the form leaves more room."""
+        """Let the result pane show the newest call, for which the form leaves more room, most for an answer."""
         self.mark("-called", self.call is not None)
+        outcome = self.call.outcome if self.call is not None else None
+        unanswered = outcome is not None and raw_of(outcome) is None
+        if unanswered and not self.has_class("-unanswered"):
+            self._drop_scrollbar()
+        self.mark("-unanswered", unanswered)
         self.post_message(self.Shown(self.draft, self.call, elsewhere, started))
 
     # What changed in the stores
@@ -395,10 +405,10 @@ class CallPane(Pane, scope="call"):
         self.put(self.place, views, "Findable, HistoryList")
 
     def step_back(self) -> bool:
-        """Go from another tab back to the form."""
-        elsewhere = self.tab != "form"
+        """Show the form again; the focus leaves the pane, because in a field the next key would be a letter."""
+        self.screen.set_focus(None)  # else the form would take it
         self.go_to_tab("form")
-        return elsewhere
+        return False
 
     # Editing
 
@@ -460,7 +470,8 @@ class CallPane(Pane, scope="call"):
         if draft is None:
             self.app.say("No tool selected. Move the cursor in the catalog (2).", "warning")
         elif self.running:
-            self.app.say("The call is still running; the result pane (4) shows its progress and cancels it.", "warning")
+            shown = "The result pane (4) shows what becomes of it."  # true also once the call has ended
+            self.app.say(f"Not sent again: the first call was still running. {shown}", "warning")
         elif draft.entry.excluded:
             self.app.say(f"This call is not allowed: {draft.entry.problem}", "warning")
         else:
@@ -543,7 +554,8 @@ class CallPane(Pane, scope="call"):
         if event.call is self.call:
             self.tell_result()
         elif event.ended and event.call.outcome is not None and event.call in self.calls.values():
-            self.app.say(f"{event.call.ref}: {outcomes.outcome_line(event.call.outcome)[1]}")
+            tone, line = outcomes.outcome_line(event.call.outcome)
+            self.app.say(f"{event.call.ref}: {line}", "error" if tone == "bad" else "information")
 
     # Other actions
 

@@ -14,13 +14,16 @@ from mcp_studio.tui.app import StudioApp
 from mcp_studio.tui.views.lines import PartLine
 from mcp_studio.tui.views.rows import glyphs
 
-_STATES = (("ok", "on", "$state-ready"), ("busy", "half", "$state-busy"), ("bad", "bad", "$state-failed"))
+_STATES = (
+    ("ok", "on", "$state-ready"), ("busy", "half", "$state-busy"), ("bad", "bad", "$state-failed"),
+    ("off", "off", "$quiet"),
+)  # fmt: skip
 _PARTS = {
-    "title": ("about", "bold $primary"), "servers": ("pane_servers", "$quiet"), "catalog": ("pane_catalog", "$quiet"),
+    "title": ("about", "bold $primary"), "servers": ("pane_servers", "$quiet"), "catalog": ("", "$quiet"),
     "calls": ("trace('details')", "$quiet"), "problems": ("about", "$state-busy"),
     "breakpoint": ("trace('breakpoints')", "$state-busy"), "pending": ("pending", "bold $accent"),
 }  # fmt: skip
-"""The parts from left to right: the action of a click, and the look."""
+"""The parts from left to right: the action of a click, and the look; each count of the catalog has its own action."""
 
 
 class StudioHeader(PartLine, Static):
@@ -34,7 +37,9 @@ class StudioHeader(PartLine, Static):
         for name, *variants in self._facts():
             text = next((text for text in variants if text and text.cell_length <= room), Content())
             room -= text.cell_length + 3 if text else 0
-            shown[name] = self.part(text.stylize_before(_PARTS[name][1]), f"screen.{_PARTS[name][0]}", "underline")
+            action, look = _PARTS[name]
+            text = text.stylize_before(look)
+            shown[name] = self.part(text, f"screen.{action}", "underline") if action else text
         left = Content("   ").join(shown[name] for name in _PARTS if shown.get(name) and name != "pending")
         line = left.pad_right(self.size.width - left.cell_length - shown["pending"].cell_length) + shown["pending"]
         if not isinstance(self.content, Content) or not line.is_same(self.content):
@@ -61,8 +66,9 @@ class StudioHeader(PartLine, Static):
         yield "problems", Content(sign + " · ".join(warnings)), Content(sign + warnings[0] if warnings else "")
         yield "breakpoint", Content("breakpoint set" if studio.breakpoints.gate.breakpoints else "")
         offers = [(kind, sum(len(studio.catalog.listing(name, kind).entries) for name in names)) for kind in KINDS]
-        parts = [units.plural(count, kind) for kind, count in offers if count]
-        yield "catalog", *(Content(" · ".join(parts[:most])) for most in range(len(parts), 0, -1))
+        offered = [(kind, Content(units.plural(count, kind))) for kind, count in offers if count]
+        parts = [self.part(text, f"screen.catalog({kind!r})", "underline") for kind, text in offered]
+        yield "catalog", *(Content(" · ").join(parts[:most]) for most in range(len(parts), 0, -1))
         studio.numbers.look()
         p50, p95 = studio.numbers.total.p50, studio.numbers.total.p95
         if p50 is not None and p95 is not None:

@@ -154,21 +154,24 @@ class InboxController:
 
     def _withdraw(self) -> None:
         """Close the dialog of a request that was withdrawn or answered elsewhere, but not while the person types: the
-        next letters would be keys of the main screen.
+        next letters would be keys of the main screen. Then the dialog says what happened, and no message covers it.
         """
         dialog, request = self._dialog, self._request
         self._dialog = self._request = None
         if dialog is None or request is None:
             return
-        if dialog.is_attached and self._app.screen is dialog:  # a dialog below another closes when it is visible again
-            if isinstance(dialog.focused, Button):
-                dialog.dismiss(None)
-            else:
-                dialog.end("There is nothing to answer any more.")
+        what = ""
         if not request.reply.done() or request.reply.cancelled():
-            self._app.say(f"The request of {safe(request.server)} was withdrawn.")
+            what = f"The request of {safe(request.server)} was withdrawn."
         elif by := request.reply.result().by:
-            self._app.say(f"The request of {safe(request.server)} was answered by {safe(by)}.", "warning")
+            what = f"The request of {safe(request.server)} was answered by {safe(by)}."
+        if dialog.is_attached and self._app.screen is dialog:  # a dialog below another closes when it is visible again
+            if not isinstance(dialog.focused, Button):
+                dialog.end(f"{what} There is nothing to answer any more.".strip())
+                return
+            dialog.dismiss(None)
+        if what:
+            self._app.say(what, "warning")
 
     def make_rule(self) -> None:
         """Make an answer rule from the newest answer."""

@@ -195,8 +195,10 @@ class ResultPane(Pane, scope="result"):
         views = [view] if view is not None else []
         if self.call is not None and isinstance(outcome, Lost):
             views.append(Static(Content.assemble(*connections.http_parts(outcome.error, why=""))))
-            action = f"screen.server('exit_report', {self.call.ref.server!r})"
-            views.append(Button("Exit report", compact=True, action=action))
+            manager, name = self.app.studio.manager, self.call.ref.server
+            is_off = name in manager.names() and manager.status(name).state == "disabled"
+            label, action = ("Connect", "repeat") if is_off else ("Exit report", "exit_report")
+            views.append(Button(label, compact=True, action=f"screen.server('{action}', {name!r})"))
         self.put(self.place, views)
 
     def _view(self, outcome: CallOutcome) -> Widget:

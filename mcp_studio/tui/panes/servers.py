@@ -305,7 +305,7 @@ class ServersPane(Pane, scope="servers"):
     @on(VirtualList.Highlighted, "#server-list")
     def scope_catalog(self) -> None:
         """Show the offers of the server under the cursor in the catalog."""
-        if self.list.has_focus:
+        if self.has_focus_within:  # also while a filter is typed
             self.post_message(self.Selected(self.current))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
@@ -417,10 +417,12 @@ class ServersPane(Pane, scope="servers"):
 
         self.app.push_screen(ServerForm(config, self._drafts), self._saved)
 
-    def _saved(self, config: ServerConfig | None) -> None:
+    async def _saved(self, config: ServerConfig | None) -> None:
+        """Go to the server, also because there is nothing else of one that fails."""
         if config is not None:
             self.refresh_servers()
             self.go_to(config.name)
+            await self.run_action("screen.pane_servers")
             place = server_files.place_of(self.app.studio, config.name).file
             self.app.say(f"{config.name} is saved in {place}.")
 

@@ -150,9 +150,14 @@ class FirstStart(ImportServers):
     def body(self) -> Widgets:
         yield Static(_WELCOME, classes="gap", markup=False)
         yield from super().body()
+        yield Static(id="keys", classes="quiet", markup=False)
+
+    def _offer(self) -> None:
+        super()._offer()
         palette, search, help = (self.app.key_of(name) for name in ("palette", "search", "help"))
-        keys = f"space ticks. {palette} finds every action by name, {search} searches, {help} shows what you can do."
-        yield Static(keys, id="keys", classes="quiet", markup=False)
+        ticks = "space ticks. " if self._found else ""
+        keys = f"{ticks}{palette} finds every action by name, {search} searches, {help} shows what you can do."
+        self.query_one("#keys", Static).update(keys)
 
     def action_demo(self) -> None:
         """Add the bundled demo server until the studio ends."""

@@ -467,8 +467,9 @@ class VirtualList(CursorView, Generic[T]):
         keep = keep and bool(self.rows)
         cursor = max(0, min(next(same, self.cursor) if keep else start, len(rows) - 1))
         self.rows = rows
-        # Scroll by as much as the row moved, so that the row stays at its place on the screen.
-        self.rows_changed(self.top + cursor - self.cursor if keep else 0, cursor=cursor)
+        # Scroll by as much as the row moved, so that the row stays at its place on the screen; a list that is not
+        # scrolled stays so, and shows what now comes before its first row.
+        self.rows_changed(self.top + cursor - self.cursor if keep and self.top else 0, cursor=cursor)
         self.show_cursor()
         if self._present_key != before:
             self.row_highlighted(self.cursor)
