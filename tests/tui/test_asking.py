@@ -85,7 +85,7 @@ async def test_a_form_is_answered_and_put_off_without_losing_what_was_typed() ->
         await stage.press("3", "ctrl+j")
         await stage.dialog(Elicitation)
         os.kill(stage.studio.manager.status("raw").pid, signal.SIGKILL)
-        await stage.shows("There is nothing to answer any more.")
+        await stage.shows("There is nothing to answer any")
         before = len(stage.toasts)
         await stage.press("escape")
         await home(stage)

@@ -128,6 +128,7 @@ async def test_a_token_is_told_renewed_and_ended_and_copied_only_after_asking(mo
         show_token(stage.app, "github")
         await stage.dialog(TokenView)
         await stage.shows("There is no sign-in to github.")
+        assert stage.app.screen.query_one("#box").region.height < 12, "as high as its text"
         await press(stage, "sign_in")
         await stage.dialog(SignInDialog)
         await stage.press("escape")

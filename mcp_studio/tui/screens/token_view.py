@@ -25,7 +25,7 @@ class TokenView(Dialog[bool]):
     The dialog redraws itself every second, and never shows the token itself.
     """
 
-    DEFAULT_CLASSES = "-large"
+    DEFAULT_CLASSES = "-broad"
     every = 1.0
     choices = (
         Choice("refresh", "Renew", "primary"), Choice("sign_in", "Sign in", "primary", True), Choice("copy", "Copy"),
