@@ -12,8 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from rich.style import Style
+from rich.text import Text as RichText
 from textual import on, work
 from textual.widgets import DirectoryTree, Input
+from textual.widgets.tree import TreeNode
 
 from mcp_studio.call.copying.paste import unfenced
 from mcp_studio.config.table import loads_lenient
@@ -106,11 +109,16 @@ class NoContents(StudioError):
 
 
 class FolderTree(DirectoryTree):
-    """A tree of folders without hidden files."""
+    """A tree of folders with safe names; hidden files are left out."""
 
     ICON_NODE = f"{glyphs().folded} "
     ICON_NODE_EXPANDED = f"{glyphs().unfolded} "
     ICON_FILE = "  "
+
+    def render_label(self, node: TreeNode, base_style: Style, style: Style) -> RichText:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
+        label = super().render_label(node, base_style, style)
+        label.plain = safe(label.plain, 200)
+        return label
 
     def filter_paths(self, paths: Iterable[Path]) -> Iterable[Path]:
         return [path for path in paths if not path.name.startswith(".")]
