@@ -22,6 +22,7 @@ from mcp_studio.tui.screens.search import Search
 from mcp_studio.tui.screens.theme_picker import ThemePicker
 from mcp_studio.tui.views.lines import KeyBar, TabLine
 from mcp_studio.tui.views.rows import choose
+from tests.support_servers import demo_stdio
 from tests.tui.stage import Stage, on_stage, raw, stdio
 
 
@@ -395,3 +396,14 @@ async def test_a_tool_shows_its_calls_also_when_there_are_very_many_and_little_r
                 trace.opened(asked), trace.add("raw", "in", "result", b'{"id":%d,"result":{}}' % number), "ok"
             )
         await stage.shows(r"r echo +1\.2kx [\d.]+ ms")
+
+
+async def test_a_form_is_whole_that_comes_after_the_page_of_a_server() -> None:
+    async with on_stage(stdio(demo_stdio(), "demo"), size=(140, 40)) as stage:
+        await stage.open("list_books")
+        await stage.press("1")
+        await stage.shows("demo is connected")
+        await stage.press("colon", *"demo.form_text")
+        await stage.shows("demo.form_text .*")
+        await stage.press("enter")
+        await stage.shows("3 demo › form_text", "plain", "hour ")

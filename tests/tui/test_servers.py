@@ -292,7 +292,7 @@ async def test_where_there_is_no_keyring_an_encrypted_file_is_offered_for_secret
         await stage.press("escape")
         await adding(stage, "A_TOKEN=abc-def-ghi no-such-program")
         await stage.press("ctrl+j")
-        await stage.shows("There is no program no-such-program on this machine. Press .* again to save it anyway")
+        await stage.shows("There is no command no-such-program on this machine. Press .* again to save it anyway")
         await stage.press("ctrl+j")
         await stage.shows("Store it in an encrypted file from now on, under a", "in clear")
         await stage.hides("in the keyring")

@@ -398,9 +398,12 @@ class FormCanvas(Steady, can_focus=True):
     def __init__(self, form: FormView) -> None:
         super().__init__()
         self._form = form
+        self.measured = 0
+        """The height that Textual knows; 0 before the first layout."""
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return self._form.lay_out(width)
+        self.measured = self._form.lay_out(width)
+        return self.measured
 
     def render_line(self, y: int) -> Strip:
         segments = [

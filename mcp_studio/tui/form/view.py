@@ -164,8 +164,10 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
             self._told = self.model.edits
             self.post_message(self.Changed(self.model.value))
         height = self.lay_out(self._canvas.size.width or self._painter.width)
-        # A layout that is asked for before the first one would hide from Textual that another height follows.
-        self._canvas.refresh(layout=self._canvas.size.height not in (0, height))
+        # A layout that is asked for before the first one would hide from Textual that another height follows. A hidden
+        # canvas has no size, but Textual knows its height from before.
+        known = {self._canvas.size.height, self._canvas.measured}
+        self._canvas.refresh(layout=bool(known - {0, height}))
         self._place_editor()
 
     def lay_out(self, width: int) -> int:

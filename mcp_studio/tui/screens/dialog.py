@@ -143,8 +143,8 @@ class Dialog(ModalScreen[T]):
 
     def end(self, why: str) -> None:
         """Say why there is nothing left to do, and leave only the way out."""
+        self.choices = tuple(one._replace(label="Close") if one.action == "back" else one for one in self.choices)
         self.show_buttons(**{one.action: one.action == "back" for one in self.choices})
-        self.query_one("#back", Button).label = underlined("Close", "l")
         self.note(why, "bad")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -16,7 +16,7 @@ from mcp_studio.present.browser import open_page
 from mcp_studio.safetext import safe
 from mcp_studio.schema.field import defaults, errors, is_secret
 from mcp_studio.schema.form import build
-from mcp_studio.schema.place import path_of, remove
+from mcp_studio.schema.place import path_of, pointer, remove
 from mcp_studio.session.inbox import Answer, InputRequest
 from mcp_studio.tui.form.view import FormView
 from mcp_studio.tui.screens.dialog import Choice, Dialog, Parts, Widgets
@@ -137,7 +137,10 @@ class Elicitation(RequestDialog):
         if wrong := errors(problems):
             self.view.show_problems(problems)
             self.view.focus_first_problem()
-            self.note(f"Not sent: {wrong[0].place} {wrong[0].message}", "bad")
+            here = pointer(*self.view.row.path) if self.view.row is not None else ""
+            first = next((one for one in wrong if one.pointer == here), wrong[0])
+            more = f" and {units.plural(len(wrong) - 1, 'more problem')}" * (len(wrong) > 1)
+            self.note(f"Not sent: {first.place} {first.message.rstrip('.')}{more}.", "bad")
         else:
             self.dismiss(Answer("accept", self.view.value))
 
@@ -181,7 +184,7 @@ class UrlElicitation(RequestDialog):
         """Show the state of the page, which the server may declare done at any time."""
         super().look()
         request = self.request
-        text = ""
+        text = "" if self._page.refusal else "Opening or copying the address accepts the request."
         if request.retries and request.opened:
             text = f"{glyphs().half} Waiting until the server says that the page is done."
         elif request.retries and request.completed:

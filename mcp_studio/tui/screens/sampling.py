@@ -28,7 +28,7 @@ class Sampling(Elicitation):
     """Answers a `CreateMessageResult`; if declined, the server gets the refusal of the specification."""
 
     wants = "requests an LLM completion"
-    DEFAULT_CLASSES = "-large"
+    DEFAULT_CLASSES = "-broad"
     choices = (Choice("accept", "Reply", "primary"), DECLINE, LATER)
 
     def schema_of(self, request: InputRequest) -> dict[str, Json]:

@@ -204,7 +204,7 @@ class ServerForm(Dialog[ServerConfig]):
         if entry.command != self._unknown and not server_entry.has_program(entry):
             self._unknown = entry.command
             again = f"Press {self.app.key_of('submit')} again to save it anyway."
-            self.note(f"There is no program {safe(entry.command, 100)} on this machine. {again}", "bad")
+            self.note(f"There is no command {safe(entry.command, 100)} on this machine. {again}", "bad")
             return
         servers = [entry, *self._draft.more]
         place, name = self.query_one(Select).value, entry.name

@@ -257,7 +257,7 @@ class SignInDialog(Dialog[Answer]):
         parts += fact("scopes", " ".join(self._config.auth.scopes))
         if self._refusal is not None:
             parts.append((f"{glyphs().bad} {safe(self._refusal.message, 600)}\n", "$state-failed"))
-            parts.append("They can be kept in memory or in an encrypted file instead.\n")
+            parts.append("Tokens can be kept in memory or in an encrypted file instead.\n")
             return [*parts, (f"{safe(self._refusal.hint, 800, lines=True).replace('`', '')}\n", "$quiet")]
         how = "Your browser opens." if self._has_browser else "You get an address to open in a browser elsewhere."
         how = "No person is needed: the server's entry says how." if self._config.auth.alone else how
