@@ -268,9 +268,9 @@ class Gateway:
         A server of the handshake era names a task, or sends the request on the stream of one of our requests (HTTP).
         Without either, all open exchanges of the server must belong to one session.
         """
-        task, calls = related_task(params), [(one, one.running) for one in self._open]
+        task = related_task(params)
         # A call with an outcome may still be checked, but its server has nothing more to ask or to tell for it.
-        some = [one for one, call in calls if call.ref.server == server and call.outcome is None]
+        some = [one for one in self._open if one.running.ref.server == server and one.running.outcome is None]
         for one in some:
             call = one.running
             if (task and call.as_task and call.as_task.id == task) or (carried is not None and call.request == carried):

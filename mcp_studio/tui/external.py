@@ -131,7 +131,8 @@ def read_back(file: Path, before: str, most: int) -> str:
             raise NoEditor(f"The new text is larger than {most:,} bytes (limit field_file).", hint=kept)
         after = data.decode("utf-8", "surrogatepass").removeprefix("\ufeff")
     except OSError as problem:
-        raise NoEditor(f"The file that was edited cannot be read: {problem.strerror or problem}.") from None
+        what = f"The file that was edited cannot be read: {problem.strerror or problem}."
+        raise NoEditor(what, hint=kept * file.exists()) from None
     except UnicodeDecodeError:
         raise NoEditor("The new text is not UTF-8.", hint=kept) from None
     bare = after.removesuffix("\n").removesuffix("\r")

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.containers import VerticalScroll
@@ -25,6 +26,9 @@ from mcp_studio.tui.form.model import FormModel
 from mcp_studio.tui.form.painter import Drawn, FormCanvas, Here, Painter
 from mcp_studio.tui.form.rows import Kind, Row
 from mcp_studio.tui.views.rows import Piece, Steady
+
+if TYPE_CHECKING:
+    from mcp_studio.tui.screens.field_menu import FieldHelp
 
 _LEAVING = ("tab", "shift+tab", "up", "down", "enter", "escape")
 """Keys in an editor that end typing into its field."""
@@ -530,7 +534,7 @@ class FormView(VerticalScroll, Steady, can_focus=False, inherit_bindings=False):
             self.go_to(place)
         return place is not None
 
-    def _help(self):
+    def _help(self) -> FieldHelp:
         """The helper for the current field, which opens dialogs."""
         from mcp_studio.tui.screens.field_menu import FieldHelp
 
