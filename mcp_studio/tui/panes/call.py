@@ -505,7 +505,7 @@ class CallPane(Pane, scope="call"):
         here = pointer(*self.form.row.path) if self.form.row is not None and self.json is None else ""
         first = next((one for one in wrong if one.pointer == here), wrong[0])
         what = f"{named(first.pointer, draft.value)[:80]} {first.message[:300]}".strip().rstrip(".")
-        more = f" and {units.plural(len(wrong) - 1, 'more problem')}" if len(wrong) > 1 else ""
+        more = f"; {units.plural(len(wrong) - 1, 'more problem')}" if len(wrong) > 1 else ""
         hint = f" Press {self.app.key_of('submit')} again to {again}." if again and not self.unreadable else ""
         self.app.say(f"Not sent: {what}{more}.{hint}", "warning")
         self._refused = (draft.value,)

@@ -139,7 +139,7 @@ class Elicitation(RequestDialog):
             self.view.focus_first_problem()
             here = pointer(*self.view.row.path) if self.view.row is not None else ""
             first = next((one for one in wrong if one.pointer == here), wrong[0])
-            more = f" and {units.plural(len(wrong) - 1, 'more problem')}" * (len(wrong) > 1)
+            more = f"; {units.plural(len(wrong) - 1, 'more problem')}" * (len(wrong) > 1)
             self.note(f"Not sent: {first.sentence.rstrip('.')}{more}.", "bad")
         else:
             self.dismiss(Answer("accept", self.view.value))
